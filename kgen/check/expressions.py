@@ -28,12 +28,14 @@ from kgen.syntax.tree import (
     Compare,
     Conditional,
     Def,
+    Ellipsis,
     Expr,
     Index,
     Name,
+    NewAxis,
     Number,
+    Slice,
     Unary,
-    bounds,
     children,
     postorder,
 )
@@ -165,18 +167,19 @@ def _reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
 
 
 def _view(ctx: Context, scope: Scope, node: Index | Call) -> Value | None:
-    """``x[...]`` or ``flip(x)``; ``index`` and ``size`` in ``x`` refer to its own shape, in an index to the place."""
-    found = node.items if isinstance(node, Index) else ()
-    late = any(uses_place(scope.defs, scope.late, e) for item in found for e in bounds(item))
-    if not late and id(node) in scope.reduced:
+    """``x[...]`` or ``flip(x)``; ``index`` and ``size`` in ``x`` refer to its own shape."""
+    common = _place_of_items(ctx, scope, node) if isinstance(node, Index) else ()
+    is_late = common is None  # depends on the place
+    if not is_late and id(node) in scope.reduced:
         return scope.reduced[id(node)]
     args = (node.of,) if isinstance(node, Index) else node.args
     values = [one for arg in args if (one := _in_its_place(ctx, scope, arg)) is not None]
     value: Value | None = None
     if len(values) == len(args):
-        items = Items(lambda item: lower(ctx, scope, item), lambda item: uses_place(scope.defs, scope.late, item))
+        inside = scope if common is None else replace(scope, place=common)
+        items = Items(lambda item: lower(ctx, inside, item), lambda item: uses_place(scope.defs, scope.late, item))
         value = index(ctx, node, values[0], items) if isinstance(node, Index) else view(ctx, node, values)
-    if not late:
+    if not is_late:
         scope.reduced[id(node)] = value
     return value
 
@@ -185,6 +188,18 @@ def _in_its_place(ctx: Context, scope: Scope, root: Expr) -> Value | None:
     """The value of an expression in which ``index`` and ``size`` refer to its own shape."""
     place = place_of(ctx, scope, root) if uses_place(scope.defs, scope.late, root) else ()
     return None if place is None else lower(ctx, replace(scope, place=place), root)
+
+
+def _place_of_items(ctx: Context, scope: Scope, node: Index) -> Shape | None:
+    """The shape that ``index`` and ``size`` in indices refer to: that of the indices; None for that of the place, where
+    these are no arrays.
+    """
+    items = [item for item in node.items if not isinstance(item, Slice | Ellipsis | NewAxis)]
+    if not any(uses_place(scope.defs, scope.late, item) for item in items):
+        return ()
+    values = [lower(ctx, replace(scope, place=None), item) for item in items]
+    found = ctx.shape_of([value for value in values if value is not None], node.items_span)
+    return found or None
 
 
 def _call_def(ctx: Context, scope: Scope, node: Call, done: Mapping[int, Value | None]) -> Value | None:

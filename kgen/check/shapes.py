@@ -177,10 +177,12 @@ def _insert(shape: tuple[Dim, ...], places: tuple[int, ...]) -> Shape:
 def _moved(ctx: Context, root: int, old: Shape, new: Shape, places: tuple[int, ...]) -> int | None:
     """The same computation with shape ``new``: the new axes go into its loads.
 
-    Reductions keep their axes; their results are expanded.  None if it reads index(): its axes refer to another shape.
+    Reductions keep their axes; their results are expanded.  None if it reads index(): its axes refer to another shape,
+    but for those of the coordinates of gathered axes.
     """
     ops = ctx.builder.ops
     needed: set[int] = set()
+    coordinates: set[int] = set()
     stack = [root]
     while stack:
         number = stack.pop()
@@ -188,9 +190,12 @@ def _moved(ctx: Context, root: int, old: Shape, new: Shape, places: tuple[int, .
             needed.add(number)
             if ops[number].name == "index":
                 return None
-            stack.extend(ops[number].args if ops[number].name not in ("reduce", "expand") else ())
+            args = ops[number].args if ops[number].name not in ("reduce", "expand") else ()
+            own = {a for a in args if ops[number].name == "gather" and ops[a].name == "index"}
+            coordinates |= own
+            stack.extend(a for a in args if a not in own)
     moved: dict[int, int] = {}
-    for number in sorted(needed):
+    for number in sorted(needed | coordinates):
         op = ops[number]
         if not op.shape:  # broadcasting does the rest
             moved[number] = number
@@ -224,6 +229,8 @@ def _through(op: Op, rank: int, places: tuple[int, ...]) -> tuple[Shape, Attr]:
     attr = op.attr
     if isinstance(attr, IndexMap):
         attr = IndexMap(attr.operand, tuple(None if axis is None else attr.axes[axis] for axis in own[first:]))
+    elif op.name == "index":
+        attr = -len(own[first:])  # its first axis
     return tuple(shape[first:]), attr
 
 

@@ -83,3 +83,18 @@ def test_outside(extent: int) -> None:
     np.testing.assert_array_equal(oracle("out = x[i]", {"x": x, "i": HOSTILE}), taken(x, HOSTILE))
     both = {"x": x, "i": HOSTILE, "j": HOSTILE[::-1, None]}
     np.testing.assert_array_equal(oracle("out = x[i, j]", both), taken(x, both["i"], both["j"]))
+
+
+def test_index_in_an_index() -> None:
+    """`index()` refers to the common shape of the indices; without arrays, to the place."""
+    x, i = np.arange(40, dtype=np.int64).reshape(5, 8), np.array([[3], [0], [7]])
+    np.testing.assert_array_equal(oracle("out = x[index(0), i]", {"x": x, "i": i}), x[np.arange(3)[:, None], i])
+    table = np.arange(60, dtype=np.int64).reshape(5, 4, 3)
+    got = oracle("out = table[index(1), i % 4]", {"table": table, "i": np.tile(i, 2)})
+    np.testing.assert_array_equal(got, table[np.arange(2), np.tile(i, 2) % 4])
+    y = np.zeros(10, np.int64)
+    np.testing.assert_array_equal(oracle("out = x[1, index(0) // 2] + y", {"x": x, "y": y[:8]}), np.repeat(x[1, :4], 2))
+    np.testing.assert_array_equal(
+        oracle("out = expand(x[j], axis=1) * expand(x[0], axis=0)", {"x": x, "j": i[:, 0] % 5}),
+        x[i[:, 0] % 5][:, None] * x[0],
+    )

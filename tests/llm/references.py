@@ -30,6 +30,9 @@ class Draw:
     def f32(self, *shape: int) -> Array:
         return self.rng.standard_normal(shape).astype(np.float32)
 
+    def below(self, end: int, *shape: int) -> Array:
+        return self.rng.integers(0, end, shape)
+
     def integers(self, dtype: Any, *shape: int) -> Array:
         limits = np.iinfo(dtype)
         return self.rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
@@ -162,7 +165,25 @@ HEADS, HEAD = 3, 64
 PREFIX = {"prefix": lambda d: d.bf16(TOKENS, HEADS, HEAD), "prefix_lse": lambda d: d.f32(TOKENS, HEADS, 1)}
 SUFFIX = {"suffix": lambda d: d.bf16(TOKENS, HEADS, HEAD), "suffix_lse": lambda d: d.f32(TOKENS, HEADS, 1)}
 
+
 #: For each kernel its arguments, and its outputs and updated arguments from them.
+def taken(of: Array, *places: Array) -> Array:
+    return np.asarray(of[tuple(place.astype(int) for place in places)])
+
+
+def gathered_cache(src_cache: Array, block_table: Array, cu_seq_lens: Array, token_to_seq: Array) -> Array:
+    offset = np.arange(len(token_to_seq)) - taken(cu_seq_lens, token_to_seq)
+    return taken(src_cache, taken(block_table, token_to_seq, offset // src_cache.shape[1]), offset % src_cache.shape[1])
+
+
+def rotated_by(x: Array, positions: Array, cos_sin_cache: Array) -> Array:
+    return rotated(x, *halves(taken(cos_sin_cache, positions)))
+
+
+def cross_entropy(logits: Array, label: Array) -> Array:
+    return np.asarray(np.log(np.exp(logits).sum(-1)) - taken(logits, np.arange(len(label)), label))
+
+
 CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array | Results]]] = {
     "silu_and_mul": (ROWS, partial(gated, silu)),
     "mul_and_silu": (ROWS, lambda x: gated(silu, np.roll(x, x.shape[-1] // 2, -1))),
@@ -236,4 +257,45 @@ CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array |
         awq,
     ),
     "dequantize_q8_0": ({"blocks": lambda d: blocks(d, 33, 34)}, q8_0),
+    "embedding": (
+        {"weight": lambda d: d.bf16(TOKENS, SIZE), "ids": lambda d: d.below(TOKENS, 9)},
+        lambda weight, ids: taken(weight, ids),
+    ),
+    "shuffle_rows": (
+        {"x": lambda d: d.bf16(TOKENS, SIZE), "dst2src_map": lambda d: d.below(TOKENS, TOKENS)},
+        lambda x, dst2src_map: taken(x, dst2src_map),
+    ),
+    "permute_cols": (
+        {"x": lambda d: d.bf16(TOKENS, SIZE), "perm": lambda d: d.below(SIZE, SIZE)},
+        lambda x, perm: x[:, perm.astype(int)],
+    ),
+    "gather_cache": (
+        {
+            "src_cache": lambda d: d.bf16(8, 4, SIZE),
+            "block_table": lambda d: d.below(8, 2, 3),
+            "cu_seq_lens": lambda d: np.array([0, 7]),
+            "token_to_seq": lambda d: np.repeat([0, 1], [7, 12]),
+        },
+        gathered_cache,
+    ),
+    "rotary_embedding": (
+        {
+            "x": lambda d: d.bf16(TOKENS, 3, 2, 64),
+            "positions": lambda d: d.below(40, TOKENS),
+            "cos_sin_cache": lambda d: d.bf16(40, 128),
+        },
+        rotated_by,
+    ),
+    "moe_unpermute": (
+        {
+            "x": lambda d: d.bf16(12, SIZE),
+            "topk_weights": lambda d: d.f32(TOKENS, 2),
+            "inv_permuted_idx": lambda d: d.below(12, TOKENS, 2),
+        },
+        lambda x, topk_weights, inv_permuted_idx: (taken(x, inv_permuted_idx) * topk_weights[..., None]).sum(1),
+    ),
+    "cross_entropy_by_label": (
+        {"logits": lambda d: d.f32(TOKENS, SIZE), "label": lambda d: d.below(SIZE, TOKENS)},
+        cross_entropy,
+    ),
 }

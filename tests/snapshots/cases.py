@@ -122,6 +122,12 @@ CASES = (
     Case("quantize_rows", "quantize_rows", "--dtype bf16 --shape x=16384x4096"),
     Case("quantize_rows_fp8", "quantize_rows_fp8", "--dtype bf16 --shape x=16384x4096"),
     Case("rms_norm_per_block_quant", "llm/rms_norm_per_block_quant", "--dtype bf16 --shape x=4096x7168,weight=7168"),
+    Case("embedding", "llm/embedding", "--dtype weight=bf16,ids=i64 --shape weight=128256x4096,ids=8192"),
+    Case(
+        "cross_entropy_by_label",
+        "llm/cross_entropy_by_label",
+        "--dtype logits=bf16,label=i64 --shape logits=8192x128256,label=8192",
+    ),
     Case("batch_stats", "batch_stats", "--dtype f32 --shape image=64x256x56x56"),
     Case(
         "batch_stats_pixels",

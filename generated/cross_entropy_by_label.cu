@@ -1,0 +1,734 @@
+// Made by kgen 0.1.0 from cross_entropy_by_label.k. Do not edit; remake it with
+//     kgen compile cross_entropy_by_label.k -o cross_entropy_by_label.cu --dtype logits=bf16,label=i64 --shape logits=8192x128256,label=8192
+//
+//     # The cross entropy of each row of logits and its label; 0 instead of the label's logit where there is no such label.
+//     input logits, label
+//     loss = logsumexp(logits, axis=-1) - logits[index(0), label]
+//
+// Inputs:  logits: bfloat16, label: int64
+// Outputs: loss: bfloat16
+//
+// Chosen: rows: 512 threads share a row and walk it once.
+// Chosen: split: rows are long, so several blocks share each; the last one merges their results.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+
+namespace kgen_cross_entropy_by_label {
+
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+// The extents of an array that is read at computed places, and its strides in elements.
+template <int Rank>
+struct ArrayShape {
+    long long extent[Rank];
+    long long stride[Rank];
+};
+
+// Converts bfloat16 to float by a shift, which the compiler can fold; __bfloat162float is inline assembly.
+static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
+{
+    const unsigned int upper = __bfloat16_as_ushort(x);
+    return __uint_as_float(upper << 16);
+}
+
+// max(a, b); NaN if either is, and -0.0 < +0.0.
+static __device__ __forceinline__ float nan_max(float a, float b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    if (a == b) return __int_as_float(__float_as_int(a) & __float_as_int(b));
+    return a > b || a != a ? a : b;
+#endif
+}
+
+// exp(x) as a term of a sum whose largest term is 1: the relative error grows with -x, but the term shrinks.
+static __device__ __forceinline__ float exp_approx(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.442695041f));
+    return result;
+#else
+    return expf(x);
+#endif
+}
+
+// The lower bound of a type: -inf, or the smallest integer.
+template <typename T>
+static __device__ __forceinline__ T lowest()
+{
+    const bool is_float = (T)0.5 != 0, is_signed = (T)-1 < (T)0;
+    return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
+}
+
+// a + b that wraps: signed overflow is undefined, unsigned is not.
+static __device__ __forceinline__ long long wrap_add(long long a, long long b)
+{
+    return (long long)((unsigned long long)a + (unsigned long long)b);
+}
+
+// Whether 0 <= place < extent.
+static __device__ __forceinline__ bool is_inside(long long place, long long extent)
+{
+    return (unsigned long long)place < (unsigned long long)extent;
+}
+
+// The element at an offset; 0, and no access to memory, where that is outside of the array.
+template <typename T>
+static __device__ __forceinline__ T gather(const T* from, long long offset, bool inside)
+{
+    return inside ? from[offset] : T();
+}
+
+// Element j of a group, extracted from its 32-bit word by one instruction.
+template <int N, int Bytes>
+static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
+{
+    unsigned int word;
+    memcpy(&word, &x.at[j / 2 * 2], sizeof(word));
+    return __ushort_as_bfloat16(word >> 16 * (j % 2));
+}
+
+// The maximum of some elements (peak), and the sum of exp(element - peak).
+template <typename T>
+struct LogSum {
+    T peak, sum;
+
+    static __device__ __forceinline__ LogSum identity() { return {lowest<T>(), 0}; }
+
+    // What exponents are relative to: the peak, or 0 where it is infinite.
+    __device__ __forceinline__ T origin() const { return isinf(peak) ? 0 : peak; }
+
+    // Adds a group of elements, relative to the maximum so far.
+    template <int N>
+    __device__ __forceinline__ void add(const T (&x)[N])
+    {
+        const T before = peak;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            peak = nan_max(peak, x[j]);
+        }
+        T group = 0;
+        #pragma unroll
+        for (int j = 0; j < N; ++j) {
+            group += exp_approx(x[j] - origin());
+        }
+        sum = sum * exp(before - origin()) + group;
+    }
+
+    // Merges two sets of elements.  Without fma, so that either order gives the same bits.
+    __device__ __forceinline__ void merge(const LogSum& other)
+    {
+        const T before = peak;
+        peak = nan_max(peak, other.peak);
+        const T mine = sum * exp(before - origin()), theirs = other.sum * exp(other.peak - origin());
+        sum = sizeof(T) == 4 ? (T)__fadd_rn((float)mine, (float)theirs) : (T)__dadd_rn(mine, theirs);
+    }
+
+    // Merges the states of neighbouring lanes, with one exponential a lane instead of one a step.  The product is not
+    // fused with a sum, so that all lanes get the same bits.
+    template <int Lanes>
+    __device__ __forceinline__ void merge_lanes()
+    {
+        const T before = peak;
+        #pragma unroll
+        for (int d = Lanes / 2; d > 0; d /= 2) {
+            peak = nan_max(peak, __shfl_xor_sync(0xffffffffu, peak, d));
+        }
+        const T scale = exp(before - origin());
+        sum = sizeof(T) == 4 ? (T)__fmul_rn((float)sum, (float)scale) : (T)__dmul_rn(sum, scale);
+        #pragma unroll
+        for (int d = Lanes / 2; d > 0; d /= 2) {
+            sum += __shfl_xor_sync(0xffffffffu, sum, d);
+        }
+    }
+
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ LogSum shuffle_xor(int d) const
+    {
+        return {__shfl_xor_sync(0xffffffffu, peak, d), __shfl_xor_sync(0xffffffffu, sum, d)};
+    }
+
+    __device__ __forceinline__ T result() const { return log(sum) + peak; }
+
+    // The sum of exp(element - peak); NaN where the peak is infinite.
+    __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
+};
+
+// What goes into logsumexp, of one element.
+static __device__ __forceinline__ void
+cross_entropy_by_label_pass(const __nv_bfloat16 logits_v, float& logsumexp_acc)
+{
+    logsumexp_acc = to_float(logits_v);
+}
+
+// Where the rows lie; strides and steps in elements.
+struct cross_entropy_by_label_reduce_long_split_layout {
+    long long loss_stride[1];  // of loss and label
+    long long logits_stride[1];
+    int width;  // elements of a row
+    int span;  // elements of a row that a block takes
+};
+
+// Rows of any length, each shared by several blocks: 512 threads a row and block.
+// Launch: (rows, ceil(width / span)) blocks of 512 threads; `span`: any multiple of 8.
+// Memory: rows * gridDim.y of each `*_block_partials`; `arrived` counts for each row, 0 before and after.
+// Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
+// Alignment, in bytes: 16 for logits.
+// Vector accesses: row widths and row strides are multiples of 8 elements.
+// No other operand may overlap loss in memory.
+extern "C" __global__ void __launch_bounds__(512)
+cross_entropy_by_label_reduce_long_split(const __nv_bfloat16* logits_ptr,
+                                         const long long* label_ptr,
+                                         __nv_bfloat16* __restrict__ loss_ptr,
+                                         const ArrayShape<2> logits_shape,
+                                         const long long size_n1,
+                                         LogSum<float>* logsumexp_block_partials,
+                                         unsigned int* arrived,
+                                         const cross_entropy_by_label_reduce_long_split_layout layout)
+{
+    const int thread = threadIdx.x;
+    const unsigned int row = blockIdx.x;
+    const __nv_bfloat16* const logits_row = logits_ptr + row * layout.logits_stride[0];
+    const int first = blockIdx.y * layout.span;  // where this block's span begins
+    const int last = first + min(layout.span, layout.width - first);
+    wait_for_earlier_kernels();
+    const long long index0 = row;
+
+    __shared__ LogSum<float> logsumexp_warp_partials[16];
+    auto logsumexp_acc = LogSum<float>::identity();
+    #pragma unroll 4
+    for (int i = first + 8 * thread; i < last; i += 4096) {
+        const auto logits_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(logits_row + i);
+        float logsumexp_part[8];
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            cross_entropy_by_label_pass(extract(logits_vec, j), logsumexp_part[j]);
+        }
+        logsumexp_acc.add(logsumexp_part);
+    }
+    logsumexp_acc.merge_lanes<32>();
+    if (threadIdx.x % 32 == 0) {
+        logsumexp_warp_partials[threadIdx.x / 32] = logsumexp_acc;
+    }
+    __syncthreads();
+    logsumexp_acc = logsumexp_warp_partials[threadIdx.x % 16];
+    logsumexp_acc.merge_lanes<16>();
+
+    // The last block of this row to arrive merges the partials of all, always in the same order.
+    __shared__ bool is_last;
+    if (threadIdx.x == 0) {
+        logsumexp_block_partials[row * gridDim.y + blockIdx.y] = logsumexp_acc;
+        __threadfence();  // release: this block's partials are visible before its arrival
+        is_last = atomicInc(&arrived[row], gridDim.y - 1) == gridDim.y - 1;
+        __threadfence();  // acquire: the last block sees all partials
+    }
+    __syncthreads();
+    if (!is_last) {
+        return;
+    }
+    logsumexp_acc = LogSum<float>::identity();
+    for (unsigned int b = thread; b < gridDim.y; b += 512) {
+        logsumexp_acc.merge(logsumexp_block_partials[row * gridDim.y + b]);
+    }
+    logsumexp_acc.merge_lanes<32>();
+    if (threadIdx.x % 32 == 0) {
+        logsumexp_warp_partials[threadIdx.x / 32] = logsumexp_acc;
+    }
+    __syncthreads();
+    logsumexp_acc = logsumexp_warp_partials[threadIdx.x % 16];
+    logsumexp_acc.merge_lanes<16>();
+    const float logsumexp_v = logsumexp_acc.result();
+
+    if (thread == 0) {
+        const long long label_v = label_ptr[row * layout.loss_stride[0]];
+        const long long logits_place1 = label_v < 0ll ? wrap_add(label_v, size_n1) : label_v;
+        const bool logits_inside = is_inside(logits_place1, logits_shape.extent[1]);
+        const long long logits_at = !logits_inside ? 0 : index0 * logits_shape.stride[0] +
+            logits_place1 * logits_shape.stride[1];
+        const float logits_f32 = __bfloat162float(gather(logits_ptr, logits_at, logits_inside));
+        loss_ptr[row * layout.loss_stride[0]] = __float2bfloat16_rn(logsumexp_v - logits_f32);
+    }
+    let_next_kernel_start();
+}
+
+}  // namespace kgen_cross_entropy_by_label
+
+// --- Host code: checks the arrays of a call, decides among the kernels above, and launches them. ---
+
+#if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
+
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <initializer_list>
+
+#ifndef KGEN_ARRAY_H
+#define KGEN_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* DLPack's DLDataType: the kind of an element, its bits, and 1. */
+typedef struct kgen_dtype {
+    uint8_t code;
+    uint8_t bits;
+    uint16_t lanes;
+} kgen_dtype;
+
+/* An array in device memory.  It has the layout of DLPack's DLTensor: pointers to both are alike. */
+typedef struct kgen_array {
+    void* data;
+    int32_t device_type; /* these two are not read */
+    int32_t device_id;
+    int32_t ndim; /* 0 to 8 */
+    kgen_dtype dtype;
+    const int64_t* shape;
+    const int64_t* strides; /* in elements; NULL: C order */
+    uint64_t byte_offset;   /* from data to element (0, ..., 0) */
+} kgen_array;
+
+#define KGEN_BOOL {6, 8, 1}
+#define KGEN_INT8 {0, 8, 1}
+#define KGEN_INT16 {0, 16, 1}
+#define KGEN_INT32 {0, 32, 1}
+#define KGEN_INT64 {0, 64, 1}
+#define KGEN_UINT8 {1, 8, 1}
+#define KGEN_UINT16 {1, 16, 1}
+#define KGEN_UINT32 {1, 32, 1}
+#define KGEN_UINT64 {1, 64, 1}
+#define KGEN_FLOAT16 {2, 16, 1}
+#define KGEN_BFLOAT16 {4, 16, 1}
+#define KGEN_FLOAT32 {2, 32, 1}
+#define KGEN_FLOAT64 {2, 64, 1}
+#define KGEN_FLOAT8_E4M3FN {10, 8, 1}
+#define KGEN_FLOAT8_E5M2 {12, 8, 1}
+#define KGEN_COMPLEX64 {5, 64, 1}
+#define KGEN_COMPLEX128 {5, 128, 1}
+
+/*
+ * What launchers return.  In bits 8 to 15 is the number of the array at fault, counting from 1 in the order of the
+ * parameters, or 0.  Results below 0 are errors of CUDA calls: -cudaError_t.
+ */
+enum {
+    KGEN_SUCCESS = 0,
+    KGEN_NULL_ARRAY = 1,
+    KGEN_BAD_RANK = 2,
+    KGEN_BAD_DTYPE = 3,
+    KGEN_BAD_SHAPE = 4,
+    KGEN_TOO_LARGE = 5,
+    KGEN_MISALIGNED = 6,
+    KGEN_OVERLAP = 7,
+    KGEN_NOT_COVERED = 8,
+    KGEN_SMALL_WORKSPACE = 9
+};
+
+#endif
+
+namespace kgen_cross_entropy_by_label {
+
+// The dimensions that a kernel walks, the fastest first, and the strides of its accesses along them.
+constexpr int ACCESSES = 3;
+struct Space {
+    int rank;
+    long long shape[8];
+    long long strides[ACCESSES][8];
+};
+
+static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
+
+static long long kgen_min(long long a, long long b) { return a < b ? a : b; }
+
+static long long kgen_max(long long a, long long b) { return a > b ? a : b; }
+
+// An array that has passed its checks: where its elements lie, and the range of bytes that they are in.
+struct Array {
+    uintptr_t address;  // of element (0, ..., 0)
+    uintptr_t first, last;
+    int rank;
+    long long size;  // elements
+    long long itemsize;
+    long long shape[8], strides[8];
+};
+
+// A status about an array; arrays are counted from 1.
+static int status_of(int status, int number) { return status + 256 * number; }
+
+// Checks an argument by itself.  Sizes and spans are at most 2^48 elements, so that sums of them do not overflow.
+static int read_array(const kgen_array* from, int number, kgen_dtype dtype, Array* to)
+{
+    const long long limit = 1ll << 48;
+    if (from == nullptr || (from->ndim > 0 && from->shape == nullptr)) return status_of(KGEN_NULL_ARRAY, number);
+    if (from->ndim < 0 || from->ndim > 8) return status_of(KGEN_BAD_RANK, number);
+    if (from->dtype.code != dtype.code || from->dtype.bits != dtype.bits || from->dtype.lanes != 1) {
+        return status_of(KGEN_BAD_DTYPE, number);
+    }
+    to->rank = from->ndim;
+    to->itemsize = dtype.bits / 8;
+    to->size = 1;
+    long long lowest = 0, highest = 0, dense = 1;
+    for (int i = from->ndim - 1; i >= 0; --i) {
+        const long long n = from->shape[i], stride = from->strides == nullptr ? dense : from->strides[i];
+        if (n < 0) return status_of(KGEN_BAD_SHAPE, number);
+        if (n > limit / dense) return status_of(KGEN_TOO_LARGE, number);
+        if (n > 1 && (stride > limit / (n - 1) || stride < -limit / (n - 1))) {
+            return status_of(KGEN_TOO_LARGE, number);
+        }
+        const long long span = n > 1 ? (n - 1) * stride : 0;
+        lowest += span < 0 ? span : 0;
+        highest += span > 0 ? span : 0;
+        to->shape[i] = n;
+        to->strides[i] = n > 1 || (-limit < stride && stride < limit) ? stride : 0;
+        to->size *= n;
+        dense *= n > 1 ? n : 1;
+    }
+    to->address = reinterpret_cast<uintptr_t>(from->data) + static_cast<uintptr_t>(from->byte_offset);
+    if (to->size > 0 && from->data == nullptr) return status_of(KGEN_NULL_ARRAY, number);
+    if (to->address % to->itemsize != 0) return status_of(KGEN_MISALIGNED, number);
+    to->first = to->address + lowest * to->itemsize;
+    to->last = to->address + (highest + 1) * to->itemsize - 1;
+    return KGEN_SUCCESS;
+}
+
+static long long magnitude(long long stride) { return stride < 0 ? -stride : stride; }
+
+// Whether two indices of an array may lead to one element: unless each dimension steps over all faster ones.
+static bool overlaps_itself(const Array& array)
+{
+    bool done[8] = {};
+    for (long long reach = 0;;) {
+        int fastest = -1;
+        for (int i = 0; i < array.rank; ++i) {
+            const bool is_less = fastest < 0 || magnitude(array.strides[i]) < magnitude(array.strides[fastest]);
+            if (!done[i] && array.shape[i] > 1 && is_less) {
+                fastest = i;
+            }
+        }
+        if (fastest < 0 || array.size == 0) return false;
+        if (magnitude(array.strides[fastest]) <= reach) return true;
+        reach += (array.shape[fastest] - 1) * magnitude(array.strides[fastest]);
+        done[fastest] = true;
+    }
+}
+
+// The bytes that an array occupies in each period, the first as an address.  False if it fills more than a period.
+static bool window(const Array& array, long long period, uintptr_t* first, long long* bytes)
+{
+    *first = array.address;
+    *bytes = array.itemsize;
+    for (int i = 0; i < array.rank; ++i) {
+        const long long step = array.strides[i] * array.itemsize;
+        if (array.shape[i] > 1 && step % period != 0) {
+            const long long span = (array.shape[i] - 1) * step;
+            *first += span < 0 ? span : 0;
+            *bytes += magnitude(span);
+        }
+    }
+    return *bytes <= period;
+}
+
+// Whether two arrays lie beside each other in each period of a stride of the first, such as columns of one matrix.
+static bool interleaved(const Array& one, const Array& other)
+{
+    for (int i = 0; i < one.rank; ++i) {
+        const long long period = magnitude(one.strides[i]) * one.itemsize;
+        uintptr_t a, b;
+        long long a_bytes, b_bytes;
+        if (one.shape[i] < 2 || period == 0) continue;
+        if (!window(one, period, &a, &a_bytes) || !window(other, period, &b, &b_bytes)) continue;
+        const long long apart = static_cast<long long>((b % period + period - a % period) % period);
+        if (apart >= a_bytes && apart + b_bytes <= period) return true;
+    }
+    return false;
+}
+
+// Whether two arrays may share a byte.
+static bool overlap(const Array& one, const Array& other)
+{
+    if (one.size == 0 || other.size == 0 || one.last < other.first || other.last < one.first) return false;
+    return !interleaved(one, other) && !interleaved(other, one);
+}
+
+// What the program says of an array.  `rank` is -1 where any will do.
+struct Operand {
+    kgen_dtype dtype;
+    int rank;
+    bool is_written;
+};
+
+// Checks all arguments, and that no array that is written overlaps itself or another one.
+static int read_arrays(const kgen_array* const* given, const Operand* operands, int count, Array* arrays)
+{
+    for (int i = 0; i < count; ++i) {
+        const int status = read_array(given[i], i + 1, operands[i].dtype, &arrays[i]);
+        if (status != KGEN_SUCCESS) return status;
+        if (operands[i].rank >= 0 && arrays[i].rank != operands[i].rank) return status_of(KGEN_BAD_RANK, i + 1);
+    }
+    for (int i = 0; i < count; ++i) {
+        if (operands[i].is_written && overlaps_itself(arrays[i])) return status_of(KGEN_OVERLAP, i + 1);
+        for (int k = 0; k < count; ++k) {
+            if (k != i && operands[i].is_written && overlap(arrays[i], arrays[k])) {
+                return status_of(KGEN_OVERLAP, i + 1);
+            }
+        }
+    }
+    return KGEN_SUCCESS;
+}
+
+// Checks that an array has the shape and the strides that the kernels are for.
+static int check_layout(const Array& array, int number, std::initializer_list<long long> shape,
+                        std::initializer_list<long long> strides)
+{
+    for (int i = 0; i < array.rank; ++i) {
+        if (array.shape[i] != shape.begin()[i]) return status_of(KGEN_BAD_SHAPE, number);
+    }
+    for (int i = 0; i < array.rank; ++i) {
+        const bool is_used = array.shape[i] > 1 && array.size > 0;
+        if (is_used && array.strides[i] != strides.begin()[i]) return status_of(KGEN_NOT_COVERED, number);
+    }
+    return KGEN_SUCCESS;
+}
+
+// Scratch memory of a kernel, which becomes a pointer of any type.
+struct Scratch {
+    char* address;
+
+    template <typename T>
+    operator T*() const
+    {
+        return reinterpret_cast<T*>(address);
+    }
+};
+
+// Counters begin at 0.
+static int zero(const Scratch& counters, long long bytes, cudaStream_t stream)
+{
+    return -static_cast<int>(cudaMemsetAsync(counters.address, 0, static_cast<size_t>(bytes), stream));
+}
+
+static int check_workspace(void* workspace, size_t bytes, size_t needed)
+{
+    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
+    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
+}
+
+// Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
+static bool may_start_early()
+{
+    int device = 0, major = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    return major >= 9;
+}
+
+// Queues a kernel on a grid of `x` by `y` blocks.
+template <typename Kernel, typename... Values>
+static int launch(Kernel& kernel, long long x, long long y, int threads, bool starts_early, cudaStream_t stream,
+                  Values... values)
+{
+    if (x > 2147483647 || y > 65535) return KGEN_TOO_LARGE;
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned int>(x), static_cast<unsigned int>(y));
+    config.blockDim = dim3(threads);
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = starts_early && may_start_early() ? 1 : 0;
+    return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
+}
+
+// What a status means.
+static const char* meaning_of(int status)
+{
+    switch (status) {
+        case KGEN_SUCCESS: return "success";
+        case KGEN_NULL_ARRAY: return "a null pointer";
+        case KGEN_BAD_RANK: return "another number of dimensions than the program has, or more than 8";
+        case KGEN_BAD_DTYPE: return "another dtype than the program was compiled for";
+        case KGEN_BAD_SHAPE: return "a negative extent, or extents that do not fit those of the other arrays";
+        case KGEN_TOO_LARGE: return "more elements, or larger strides, than a launch can have";
+        case KGEN_MISALIGNED: return "an address that is no multiple of the element's size (256 bytes for workspace)";
+        case KGEN_OVERLAP: return "memory that is written overlaps another array, or itself";
+        case KGEN_NOT_COVERED: return "strides, extents or alignment that no kernel of this file is for";
+        case KGEN_SMALL_WORKSPACE: return "less workspace than the program needs";
+        default: return "no status of this launcher";
+    }
+}
+
+// What the kernels take.
+struct Arguments {
+    const __nv_bfloat16* logits_ptr;
+    const long long* label_ptr;
+    __nv_bfloat16* loss_ptr;
+    long long size_n1;
+    ArrayShape<2> logits_shape;
+    char* scratch;
+    cudaStream_t stream;
+};
+
+static int launch_cross_entropy_by_label_reduce_long_split(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = rows;
+    const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 65536), 4096), 1);
+    const long long span = kgen_ceil_div(width, (most_spans * 65536)) * 65536;
+    const long long spans = kgen_ceil_div(width, span);
+    const long long partials = row_blocks * spans;
+    const cross_entropy_by_label_reduce_long_split_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        {(shape[1] != 1) ? strides[1][1] : 0},
+        (int)width,
+        (int)span,
+    };
+    const Scratch scratch1 = {a.scratch};
+    const Scratch scratch2 = {a.scratch + kgen_ceil_div((partials * 8), 256) * 256};
+    if (const int status = zero(scratch2, row_blocks * 4, a.stream)) return status;
+    return launch(cross_entropy_by_label_reduce_long_split, row_blocks, spans, 512, true, a.stream,
+                  a.logits_ptr, a.label_ptr, a.loss_ptr, a.logits_shape, a.size_n1, scratch1, scratch2, layout);
+}
+
+static long long scratch_of_cross_entropy_by_label_reduce_long_split(const Space& space)
+{
+    const long long* const shape = space.shape;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = rows;
+    const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 65536), 4096), 1);
+    const long long span = kgen_ceil_div(width, (most_spans * 65536)) * 65536;
+    const long long spans = kgen_ceil_div(width, span);
+    const long long partials = row_blocks * spans;
+    return (kgen_ceil_div((partials * 8), 256) * 256) + (kgen_ceil_div((row_blocks * 4), 256) * 256);
+}
+
+const Operand OPERANDS[] = {
+    {KGEN_BFLOAT16, 2, false},  // logits
+    {KGEN_INT64, 1, false},  // label
+    {KGEN_BFLOAT16, 1, true},  // loss
+};
+
+// What a call launches for one kernel of the program: nothing where there is nothing to compute.
+struct Choice {
+    int (*launch)(const Arguments&, const Space&);
+    Space space;
+    long long scratch_bytes;
+};
+
+// Checks that the arrays have the layouts that the kernels are for, and decides on the kernels.
+static int decide(const Array* arrays, Choice* choices)
+{
+    int status = KGEN_SUCCESS;
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {8192, 128256}, {128256, 1});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {8192}, {1});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {8192}, {1});
+    if (status != KGEN_SUCCESS || arrays[2].size == 0) return status;
+    if (arrays[0].address % 16 == 0) {
+        choices[0].launch = launch_cross_entropy_by_label_reduce_long_split;
+        choices[0].space = {2, {128256, 8192}, {{0, 1}, {1, 128256}, {0, 1}}};
+        choices[0].scratch_bytes = scratch_of_cross_entropy_by_label_reduce_long_split(choices[0].space);
+        return KGEN_SUCCESS;
+    }
+    return KGEN_NOT_COVERED;
+}
+
+// The bytes of a call: buffers between kernels, then scratch memory, which the kernels use one after another.
+static size_t workspace_of(const Choice* choices)
+{
+    long long scratch = 0;
+    for (int i = 0; i < 1; ++i) scratch = kgen_max(scratch, choices[i].scratch_bytes);
+    return scratch;
+}
+
+}  // namespace kgen_cross_entropy_by_label
+
+extern "C" int cross_entropy_by_label_launch(const kgen_array* logits_array,
+                                             const kgen_array* label_array,
+                                             const kgen_array* loss_array,
+                                             void* workspace,
+                                             size_t workspace_bytes,
+                                             cudaStream_t stream)
+{
+    using namespace kgen_cross_entropy_by_label;
+    const kgen_array* const given[] = {logits_array, label_array, loss_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
+    if (status == KGEN_SUCCESS) {
+        status = check_workspace(workspace, workspace_bytes, workspace_of(choices));
+    }
+    if (status != KGEN_SUCCESS) return status;
+    char* const memory = static_cast<char*>(workspace);
+    const Arguments a = {
+        reinterpret_cast<const __nv_bfloat16*>(arrays[0].address),
+        reinterpret_cast<const long long*>(arrays[1].address),
+        reinterpret_cast<__nv_bfloat16*>(arrays[2].address),
+        128256,
+        {{8192, 128256}, {128256, 1}},
+        memory,
+        stream,
+    };
+    for (const Choice& choice : choices) {
+        if (status == KGEN_SUCCESS && choice.launch != nullptr) status = choice.launch(a, choice.space);
+    }
+    return status;
+}
+
+extern "C" int cross_entropy_by_label_workspace_size(const kgen_array* logits_array,
+                                                     const kgen_array* label_array,
+                                                     const kgen_array* loss_array,
+                                                     size_t* bytes)
+{
+    using namespace kgen_cross_entropy_by_label;
+    const kgen_array* const given[] = {logits_array, label_array, loss_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
+    *bytes = status == KGEN_SUCCESS ? workspace_of(choices) : 0;
+    return status;
+}
+
+extern "C" const char* cross_entropy_by_label_error_string(int status)
+{
+    using namespace kgen_cross_entropy_by_label;
+    static const char* const names[] = {"logits", "label", "loss"};
+    static thread_local char text[256];
+    if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
+    const int number = status / 256;
+    if (number == 0 || number > 3) return meaning_of(status % 256);
+    snprintf(text, sizeof(text), "%s: %s", names[number - 1], meaning_of(status % 256));
+    return text;
+}
+
+#endif

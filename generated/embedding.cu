@@ -1,0 +1,556 @@
+// Made by kgen 0.1.0 from embedding.k. Do not edit; remake it with
+//     kgen compile embedding.k -o embedding.cu --dtype weight=bf16,ids=i64 --shape weight=128256x4096,ids=8192
+//
+//     # The rows of a table that tokens name.  weight: [words, size]; ids: [tokens].
+//     input weight, ids
+//     out = weight[ids]
+//
+// Inputs:  weight: bfloat16, ids: int64
+// Outputs: out: bfloat16
+//
+// Chosen: rows: `ids` is not dense in the order in which the outputs are walked.
+// Chosen: 32-bit indices: every byte offset is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+#include <cuda_bf16.h>
+
+namespace kgen_embedding {
+
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+// The extents of an array that is read at computed places, and its strides in elements.
+template <int Rank>
+struct ArrayShape {
+    long long extent[Rank];
+    long long stride[Rank];
+};
+
+// The element at an offset; 0, and no access to memory, where that is outside of the array.
+template <typename T>
+static __device__ __forceinline__ T gather(const T* from, long long offset, bool inside)
+{
+    return inside ? from[offset] : T();
+}
+
+// A group of a row at a computed place; zeros, and no access to memory, where there is no row.
+template <typename Group, typename T>
+static __device__ __forceinline__ Group load_gathered(const T* row, long long i)
+{
+    return row != nullptr ? *reinterpret_cast<const Group*>(row + i) : Group();
+}
+
+// a + b that wraps: signed overflow is undefined, unsigned is not.
+static __device__ __forceinline__ long long wrap_add(long long a, long long b)
+{
+    return (long long)((unsigned long long)a + (unsigned long long)b);
+}
+
+// Whether 0 <= place < extent.
+static __device__ __forceinline__ bool is_inside(long long place, long long extent)
+{
+    return (unsigned long long)place < (unsigned long long)extent;
+}
+
+// One element: out = weight[ids]
+static __device__ __forceinline__ void
+embedding_element(__nv_bfloat16& out_v, const __nv_bfloat16 weight_v)
+{
+    out_v = weight_v;
+}
+
+// The row of weight at a computed place; null where that is outside.
+static __device__ __forceinline__ void
+embedding_weight_row(const long long ids_v,
+                     const long long size_n0,
+                     const __nv_bfloat16* weight_ptr,
+                     const ArrayShape<2>& weight_shape,
+                     const __nv_bfloat16*& weight_row)
+{
+    const long long weight_place0 = ids_v < 0ll ? wrap_add(ids_v, size_n0) : ids_v;
+    const bool weight_inside = is_inside(weight_place0, weight_shape.extent[0]);
+    weight_row = weight_inside ? weight_ptr + weight_place0 * weight_shape.stride[0] : nullptr;
+}
+
+// Where the elements lie: 2 dimensions, the fastest first; strides in elements.
+struct embedding_rows_2d_layout {
+    int width;  // elements along the fastest dimension
+    unsigned int extent[1];  // of groups in a row, then of the other dimensions
+    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    int out_stride[1];
+    int ids_stride[1];
+};
+
+// Rows, 8 elements of a row a thread.
+// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
+// Alignment, in bytes: 16 for out.
+// One element a row: ids.
+// Rows at computed places, whose groups are aligned: weight.
+// No other operand may overlap out in memory.
+extern "C" __global__ void __launch_bounds__(256)
+embedding_rows_2d(const __nv_bfloat16* weight_ptr,
+                  const long long* ids_ptr,
+                  __nv_bfloat16* __restrict__ out_ptr,
+                  const ArrayShape<2> weight_shape,
+                  const long long size_n0,
+                  const embedding_rows_2d_layout layout,
+                  const unsigned int n)
+{
+    const unsigned int t = blockIdx.x * 256u + threadIdx.x;
+    if (t >= n) {
+        return;
+    }
+    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
+    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const int c1 = (int)q0;
+    const int out_at = c1 * layout.out_stride[0];
+    const int ids_at = c1 * layout.ids_stride[0];
+    const int i = 8 * c0;  // the first of this thread's 8 elements of the row
+    wait_for_earlier_kernels();
+    const long long ids_v = ids_ptr[ids_at];
+    const __nv_bfloat16* weight_row;
+    embedding_weight_row(ids_v, size_n0, weight_ptr, weight_shape, weight_row);
+    if (layout.width - i >= 8) {
+        const auto weight_gathered = load_gathered<Pack<__nv_bfloat16, 8, 16>>(weight_row, i);
+        Pack<__nv_bfloat16, 8, 16> out_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            embedding_element(out_vec.at[j], weight_gathered.at[j]);
+        }
+        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(out_ptr + out_at + i) = out_vec;
+    } else {
+        #pragma unroll 1
+        for (int e = i; e < layout.width; ++e) {
+            embedding_element(out_ptr[out_at + e], gather(weight_row, e, weight_row != nullptr));
+        }
+    }
+    let_next_kernel_start();
+}
+
+}  // namespace kgen_embedding
+
+// --- Host code: checks the arrays of a call, decides among the kernels above, and launches them. ---
+
+#if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
+
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <initializer_list>
+
+#ifndef KGEN_ARRAY_H
+#define KGEN_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* DLPack's DLDataType: the kind of an element, its bits, and 1. */
+typedef struct kgen_dtype {
+    uint8_t code;
+    uint8_t bits;
+    uint16_t lanes;
+} kgen_dtype;
+
+/* An array in device memory.  It has the layout of DLPack's DLTensor: pointers to both are alike. */
+typedef struct kgen_array {
+    void* data;
+    int32_t device_type; /* these two are not read */
+    int32_t device_id;
+    int32_t ndim; /* 0 to 8 */
+    kgen_dtype dtype;
+    const int64_t* shape;
+    const int64_t* strides; /* in elements; NULL: C order */
+    uint64_t byte_offset;   /* from data to element (0, ..., 0) */
+} kgen_array;
+
+#define KGEN_BOOL {6, 8, 1}
+#define KGEN_INT8 {0, 8, 1}
+#define KGEN_INT16 {0, 16, 1}
+#define KGEN_INT32 {0, 32, 1}
+#define KGEN_INT64 {0, 64, 1}
+#define KGEN_UINT8 {1, 8, 1}
+#define KGEN_UINT16 {1, 16, 1}
+#define KGEN_UINT32 {1, 32, 1}
+#define KGEN_UINT64 {1, 64, 1}
+#define KGEN_FLOAT16 {2, 16, 1}
+#define KGEN_BFLOAT16 {4, 16, 1}
+#define KGEN_FLOAT32 {2, 32, 1}
+#define KGEN_FLOAT64 {2, 64, 1}
+#define KGEN_FLOAT8_E4M3FN {10, 8, 1}
+#define KGEN_FLOAT8_E5M2 {12, 8, 1}
+#define KGEN_COMPLEX64 {5, 64, 1}
+#define KGEN_COMPLEX128 {5, 128, 1}
+
+/*
+ * What launchers return.  In bits 8 to 15 is the number of the array at fault, counting from 1 in the order of the
+ * parameters, or 0.  Results below 0 are errors of CUDA calls: -cudaError_t.
+ */
+enum {
+    KGEN_SUCCESS = 0,
+    KGEN_NULL_ARRAY = 1,
+    KGEN_BAD_RANK = 2,
+    KGEN_BAD_DTYPE = 3,
+    KGEN_BAD_SHAPE = 4,
+    KGEN_TOO_LARGE = 5,
+    KGEN_MISALIGNED = 6,
+    KGEN_OVERLAP = 7,
+    KGEN_NOT_COVERED = 8,
+    KGEN_SMALL_WORKSPACE = 9
+};
+
+#endif
+
+namespace kgen_embedding {
+
+// The dimensions that a kernel walks, the fastest first, and the strides of its accesses along them.
+constexpr int ACCESSES = 2;
+struct Space {
+    int rank;
+    long long shape[8];
+    long long strides[ACCESSES][8];
+};
+
+static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
+
+static long long kgen_shift(long long d)
+{
+    long long bits = 0;
+    for (long long rest = d > 1 ? d - 1 : 0; rest > 0; rest /= 2) ++bits;
+    return bits;
+}
+
+static long long kgen_magic(long long d)
+{
+    const unsigned long long divisor = d > 1 ? d : 1, power = 1ull << kgen_shift(d);
+    return (long long)((((power - divisor) << 32) / divisor + 1) & 0xffffffffull);
+}
+
+// An array that has passed its checks: where its elements lie, and the range of bytes that they are in.
+struct Array {
+    uintptr_t address;  // of element (0, ..., 0)
+    uintptr_t first, last;
+    int rank;
+    long long size;  // elements
+    long long itemsize;
+    long long shape[8], strides[8];
+};
+
+// A status about an array; arrays are counted from 1.
+static int status_of(int status, int number) { return status + 256 * number; }
+
+// Checks an argument by itself.  Sizes and spans are at most 2^48 elements, so that sums of them do not overflow.
+static int read_array(const kgen_array* from, int number, kgen_dtype dtype, Array* to)
+{
+    const long long limit = 1ll << 48;
+    if (from == nullptr || (from->ndim > 0 && from->shape == nullptr)) return status_of(KGEN_NULL_ARRAY, number);
+    if (from->ndim < 0 || from->ndim > 8) return status_of(KGEN_BAD_RANK, number);
+    if (from->dtype.code != dtype.code || from->dtype.bits != dtype.bits || from->dtype.lanes != 1) {
+        return status_of(KGEN_BAD_DTYPE, number);
+    }
+    to->rank = from->ndim;
+    to->itemsize = dtype.bits / 8;
+    to->size = 1;
+    long long lowest = 0, highest = 0, dense = 1;
+    for (int i = from->ndim - 1; i >= 0; --i) {
+        const long long n = from->shape[i], stride = from->strides == nullptr ? dense : from->strides[i];
+        if (n < 0) return status_of(KGEN_BAD_SHAPE, number);
+        if (n > limit / dense) return status_of(KGEN_TOO_LARGE, number);
+        if (n > 1 && (stride > limit / (n - 1) || stride < -limit / (n - 1))) {
+            return status_of(KGEN_TOO_LARGE, number);
+        }
+        const long long span = n > 1 ? (n - 1) * stride : 0;
+        lowest += span < 0 ? span : 0;
+        highest += span > 0 ? span : 0;
+        to->shape[i] = n;
+        to->strides[i] = n > 1 || (-limit < stride && stride < limit) ? stride : 0;
+        to->size *= n;
+        dense *= n > 1 ? n : 1;
+    }
+    to->address = reinterpret_cast<uintptr_t>(from->data) + static_cast<uintptr_t>(from->byte_offset);
+    if (to->size > 0 && from->data == nullptr) return status_of(KGEN_NULL_ARRAY, number);
+    if (to->address % to->itemsize != 0) return status_of(KGEN_MISALIGNED, number);
+    to->first = to->address + lowest * to->itemsize;
+    to->last = to->address + (highest + 1) * to->itemsize - 1;
+    return KGEN_SUCCESS;
+}
+
+static long long magnitude(long long stride) { return stride < 0 ? -stride : stride; }
+
+// Whether two indices of an array may lead to one element: unless each dimension steps over all faster ones.
+static bool overlaps_itself(const Array& array)
+{
+    bool done[8] = {};
+    for (long long reach = 0;;) {
+        int fastest = -1;
+        for (int i = 0; i < array.rank; ++i) {
+            const bool is_less = fastest < 0 || magnitude(array.strides[i]) < magnitude(array.strides[fastest]);
+            if (!done[i] && array.shape[i] > 1 && is_less) {
+                fastest = i;
+            }
+        }
+        if (fastest < 0 || array.size == 0) return false;
+        if (magnitude(array.strides[fastest]) <= reach) return true;
+        reach += (array.shape[fastest] - 1) * magnitude(array.strides[fastest]);
+        done[fastest] = true;
+    }
+}
+
+// The bytes that an array occupies in each period, the first as an address.  False if it fills more than a period.
+static bool window(const Array& array, long long period, uintptr_t* first, long long* bytes)
+{
+    *first = array.address;
+    *bytes = array.itemsize;
+    for (int i = 0; i < array.rank; ++i) {
+        const long long step = array.strides[i] * array.itemsize;
+        if (array.shape[i] > 1 && step % period != 0) {
+            const long long span = (array.shape[i] - 1) * step;
+            *first += span < 0 ? span : 0;
+            *bytes += magnitude(span);
+        }
+    }
+    return *bytes <= period;
+}
+
+// Whether two arrays lie beside each other in each period of a stride of the first, such as columns of one matrix.
+static bool interleaved(const Array& one, const Array& other)
+{
+    for (int i = 0; i < one.rank; ++i) {
+        const long long period = magnitude(one.strides[i]) * one.itemsize;
+        uintptr_t a, b;
+        long long a_bytes, b_bytes;
+        if (one.shape[i] < 2 || period == 0) continue;
+        if (!window(one, period, &a, &a_bytes) || !window(other, period, &b, &b_bytes)) continue;
+        const long long apart = static_cast<long long>((b % period + period - a % period) % period);
+        if (apart >= a_bytes && apart + b_bytes <= period) return true;
+    }
+    return false;
+}
+
+// Whether two arrays may share a byte.
+static bool overlap(const Array& one, const Array& other)
+{
+    if (one.size == 0 || other.size == 0 || one.last < other.first || other.last < one.first) return false;
+    return !interleaved(one, other) && !interleaved(other, one);
+}
+
+// What the program says of an array.  `rank` is -1 where any will do.
+struct Operand {
+    kgen_dtype dtype;
+    int rank;
+    bool is_written;
+};
+
+// Checks all arguments, and that no array that is written overlaps itself or another one.
+static int read_arrays(const kgen_array* const* given, const Operand* operands, int count, Array* arrays)
+{
+    for (int i = 0; i < count; ++i) {
+        const int status = read_array(given[i], i + 1, operands[i].dtype, &arrays[i]);
+        if (status != KGEN_SUCCESS) return status;
+        if (operands[i].rank >= 0 && arrays[i].rank != operands[i].rank) return status_of(KGEN_BAD_RANK, i + 1);
+    }
+    for (int i = 0; i < count; ++i) {
+        if (operands[i].is_written && overlaps_itself(arrays[i])) return status_of(KGEN_OVERLAP, i + 1);
+        for (int k = 0; k < count; ++k) {
+            if (k != i && operands[i].is_written && overlap(arrays[i], arrays[k])) {
+                return status_of(KGEN_OVERLAP, i + 1);
+            }
+        }
+    }
+    return KGEN_SUCCESS;
+}
+
+// Checks that an array has the shape and the strides that the kernels are for.
+static int check_layout(const Array& array, int number, std::initializer_list<long long> shape,
+                        std::initializer_list<long long> strides)
+{
+    for (int i = 0; i < array.rank; ++i) {
+        if (array.shape[i] != shape.begin()[i]) return status_of(KGEN_BAD_SHAPE, number);
+    }
+    for (int i = 0; i < array.rank; ++i) {
+        const bool is_used = array.shape[i] > 1 && array.size > 0;
+        if (is_used && array.strides[i] != strides.begin()[i]) return status_of(KGEN_NOT_COVERED, number);
+    }
+    return KGEN_SUCCESS;
+}
+
+// Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
+static bool may_start_early()
+{
+    int device = 0, major = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    return major >= 9;
+}
+
+// Queues a kernel on a grid of `x` by `y` blocks.
+template <typename Kernel, typename... Values>
+static int launch(Kernel& kernel, long long x, long long y, int threads, bool starts_early, cudaStream_t stream,
+                  Values... values)
+{
+    if (x > 2147483647 || y > 65535) return KGEN_TOO_LARGE;
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned int>(x), static_cast<unsigned int>(y));
+    config.blockDim = dim3(threads);
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = starts_early && may_start_early() ? 1 : 0;
+    return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
+}
+
+// What a status means.
+static const char* meaning_of(int status)
+{
+    switch (status) {
+        case KGEN_SUCCESS: return "success";
+        case KGEN_NULL_ARRAY: return "a null pointer";
+        case KGEN_BAD_RANK: return "another number of dimensions than the program has, or more than 8";
+        case KGEN_BAD_DTYPE: return "another dtype than the program was compiled for";
+        case KGEN_BAD_SHAPE: return "a negative extent, or extents that do not fit those of the other arrays";
+        case KGEN_TOO_LARGE: return "more elements, or larger strides, than a launch can have";
+        case KGEN_MISALIGNED: return "an address that is no multiple of the element's size (256 bytes for workspace)";
+        case KGEN_OVERLAP: return "memory that is written overlaps another array, or itself";
+        case KGEN_NOT_COVERED: return "strides, extents or alignment that no kernel of this file is for";
+        case KGEN_SMALL_WORKSPACE: return "less workspace than the program needs";
+        default: return "no status of this launcher";
+    }
+}
+
+// What the kernels take.
+struct Arguments {
+    const __nv_bfloat16* weight_ptr;
+    const long long* ids_ptr;
+    __nv_bfloat16* out_ptr;
+    long long size_n0;
+    ArrayShape<2> weight_shape;
+    cudaStream_t stream;
+};
+
+static int launch_embedding_rows_2d(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long n = kgen_ceil_div(shape[0], 8) * shape[1];
+    const embedding_rows_2d_layout layout = {
+        (int)shape[0],
+        {(unsigned int)kgen_ceil_div(shape[0], 8)},
+        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 8))},
+        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 8))},
+        {(int)((shape[1] != 1) ? strides[0][1] : 0)},
+        {(int)((shape[1] != 1) ? strides[1][1] : 0)},
+    };
+    return launch(embedding_rows_2d, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
+                  a.weight_ptr, a.ids_ptr, a.out_ptr, a.weight_shape, a.size_n0, layout, (unsigned int)n);
+}
+
+const Operand OPERANDS[] = {
+    {KGEN_BFLOAT16, 2, false},  // weight
+    {KGEN_INT64, 1, false},  // ids
+    {KGEN_BFLOAT16, 2, true},  // out
+};
+
+// What a call launches for one kernel of the program: nothing where there is nothing to compute.
+struct Choice {
+    int (*launch)(const Arguments&, const Space&);
+    Space space;
+};
+
+// Checks that the arrays have the layouts that the kernels are for, and decides on the kernels.
+static int decide(const Array* arrays, Choice* choices)
+{
+    int status = KGEN_SUCCESS;
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {128256, 4096}, {4096, 1});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {8192}, {1});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {8192, 4096}, {4096, 1});
+    if (status != KGEN_SUCCESS || arrays[2].size == 0) return status;
+    if (arrays[0].address % 16 == 0 &&
+        arrays[2].address % 16 == 0) {
+        choices[0].launch = launch_embedding_rows_2d;
+        choices[0].space = {2, {4096, 8192}, {{1, 4096}, {0, 1}}};
+        return KGEN_SUCCESS;
+    }
+    return KGEN_NOT_COVERED;
+}
+
+}  // namespace kgen_embedding
+
+extern "C" int embedding_launch(const kgen_array* weight_array,
+                                const kgen_array* ids_array,
+                                const kgen_array* out_array,
+                                void* /* workspace */,
+                                size_t /* workspace_bytes */,
+                                cudaStream_t stream)
+{
+    using namespace kgen_embedding;
+    const kgen_array* const given[] = {weight_array, ids_array, out_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
+    if (status != KGEN_SUCCESS) return status;
+    const Arguments a = {
+        reinterpret_cast<const __nv_bfloat16*>(arrays[0].address),
+        reinterpret_cast<const long long*>(arrays[1].address),
+        reinterpret_cast<__nv_bfloat16*>(arrays[2].address),
+        128256,
+        {{128256, 4096}, {4096, 1}},
+        stream,
+    };
+    for (const Choice& choice : choices) {
+        if (status == KGEN_SUCCESS && choice.launch != nullptr) status = choice.launch(a, choice.space);
+    }
+    return status;
+}
+
+extern "C" int embedding_workspace_size(const kgen_array* weight_array,
+                                        const kgen_array* ids_array,
+                                        const kgen_array* out_array,
+                                        size_t* bytes)
+{
+    using namespace kgen_embedding;
+    const kgen_array* const given[] = {weight_array, ids_array, out_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
+    *bytes = 0;
+    return status;
+}
+
+extern "C" const char* embedding_error_string(int status)
+{
+    using namespace kgen_embedding;
+    static const char* const names[] = {"weight", "ids", "out"};
+    static thread_local char text[256];
+    if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
+    const int number = status / 256;
+    if (number == 0 || number > 3) return meaning_of(status % 256);
+    snprintf(text, sizeof(text), "%s: %s", names[number - 1], meaning_of(status % 256));
+    return text;
+}
+
+#endif
