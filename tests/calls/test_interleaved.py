@@ -13,7 +13,8 @@ import kgen
 from tests.forked import in_a_fork
 
 Array = np.ndarray[Any, Any]
-DTYPES = ("int8", "float16", "float32", "float64", "complex64")
+MORE = [pytest.param(dtype, marks=pytest.mark.whole) for dtype in ("float16", "float32", "complex64")]
+DTYPES = ["int8", "float64", *MORE]
 
 
 def numbers(dtype: str, *shape: int) -> Array:
@@ -48,6 +49,46 @@ def test_views_of_one_array() -> None:
     assert str(apart.source(x)).count("_wide = ") == 2
     for odd in (x[:, 3:1003], x[:, :1002], x[1:, 2:]):
         np.testing.assert_array_equal(pairs(odd), odd[:, ::2] * 2 - odd[:, 1::2])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_outputs(dtype: str) -> None:
+    """Parts of an output that together are all of it are stored at once, in rows of any length and place."""
+    parts = ", ".join(("a + b", "a - b", "b + b", "a + a"))
+    for count in (2, 3, 4):
+        k = kgen.jit(f"out = stack({', '.join(parts.split(', ')[:count])}, axis=-1)", device="cpu")
+        for columns in (256, 263, 1000):
+            a, b = numbers(dtype, 3, columns), numbers(dtype, 3, columns)[::-1]
+            expected = np.stack((a + b, a - b, b + b, a + a)[:count], axis=-1)
+            np.testing.assert_array_equal(k(a, b), expected)
+            out = np.zeros((3, columns + 1, count + 1), dtype)
+            k(a, b, out=out[:, :columns, :count])
+            np.testing.assert_array_equal(out[:, :columns, :count], expected)
+            assert not out[:, columns].any()
+            assert not out[..., count].any()
+            out = np.zeros((3, columns + 1, count), dtype)
+            k(a, b, out=out[:, 1:])
+            np.testing.assert_array_equal(out[:, 1:], expected)
+            assert not out[:, 0].any()
+
+
+def test_updates_of_pairs() -> None:
+    """Complex numbers as pairs, multiplied in place: one wide load, one wide store."""
+    text = (
+        "inout x; input c, s; let a = x[..., ::2]; let b = x[..., 1::2];"
+        "x = merge(stack(a * c - b * s, b * c + a * s, axis=-1), axis=(-2, -1))"
+    )
+    k = kgen.jit(text, device="cpu")
+    c, s = numbers("float32", 5, 256), numbers("float32", 256) - 30
+    for columns, wide in ((512, 1), (510, 0)):
+        x = numbers("float32", 5, columns)
+        c, s = c[:, : columns // 2], s[: columns // 2]
+        a, b = x[:, ::2], x[:, 1::2]
+        expected = np.stack((a * c - b * s, b * c + a * s), axis=-1).reshape(x.shape)
+        source = str(k.source(x, c, s))
+        k(x, c, s)
+        np.testing.assert_array_equal(x, expected)
+        assert (source.count("x_1_wide = "), source.count(" = x_3_1_wide;")) == (wide, wide)
 
 
 def test_nothing_behind_the_last_element_is_read() -> None:

@@ -37,7 +37,9 @@ def _writes_groups(facts: Facts) -> bool:
 def _wide(facts: Facts) -> Mapping[int, Interleaved]:
     """The interleaved accesses of rows that are long enough to be walked by groups."""
     is_long = facts.space.shape[0] >= facts.tuning.elementwise.shortest_shifted_row
-    return interleaved(facts, facts.space, facts.group, aligned=True) if is_long and facts.group > 1 else {}
+    if facts.group == 1 or not (is_long or has_whole_rows(facts)):
+        return {}
+    return interleaved(facts, facts.space, facts.group, aligned=True)
 
 
 def _shifts_long_rows(facts: Facts) -> bool:

@@ -17,6 +17,7 @@ from kgen.schedule.schedule import Interleaved
 
 #: Steps along rows; beyond that, most of what wide accesses load would not be used.
 STEPS = (2, 3, 4)
+_EVEN = {2: 2, 3: 4, 4: 4}  # the next power of two
 
 
 def interleaved(facts: Facts, space: IterationSpace, group: int, *, aligned: bool) -> Mapping[int, Interleaved]:
@@ -40,7 +41,7 @@ def group_of(facts: Facts, space: IterationSpace) -> int:
     sectors one after the other (pairs in and out 1.00 of a copy, 0.79 with two accesses).
     """
     found = interleaved(facts, space, facts.group, aligned=True) if facts.group > 1 else {}
-    stored = [o.step * facts.itemsizes[i] for i, o in found.items() if facts.step.accesses[i].writes]
+    stored = [_EVEN[o.step] * facts.itemsizes[i] for i, o in found.items() if facts.step.accesses[i].writes]
     return min(facts.group, max(2, facts.target.vector_bytes // max(stored, default=1)))
 
 
