@@ -72,6 +72,13 @@ def reduced_axes(node: Call, rank: int) -> tuple[list[int], bool]:
     return _axes(words.get("axis"), rank), _is_true(words.get("keepdims"))
 
 
+def named_axes(node: Call, word: str, rank: int) -> list[int]:
+    """The axes of a keyword, in its order; none where it is not written."""
+    value = next((k.value for k in node.keywords if k.name == word), None)
+    items = () if value is None else value.items if isinstance(value, Tuple) else (value,)
+    return [_integer(item) % rank for item in items]
+
+
 def expanded_axes(node: Call, rank: int) -> list[int]:
     """The axes that ``expand`` inserts into a result of ``rank`` axes, ascending."""
     return _axes(node.keywords[0].value, rank)

@@ -11,9 +11,11 @@ from kgen.functions import FUNCTIONS
 from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.forward import Forward
 from kgen.gradients.local import Local, local_rule
+from kgen.gradients.padded import Padder
 from kgen.gradients.reduced import expanded_axes, reduction_rule
 from kgen.gradients.terms import Term, contracted, joined, summed
-from kgen.gradients.trees import binary, call, cast_to, filled, is_atom, name, names_in, number, parsed
+from kgen.gradients.trees import call, cast_to, filled, is_atom, name, names_in, number, parsed
+from kgen.gradients.views import view_parts
 from kgen.ir.graph import Shape
 from kgen.records import dataclass
 from kgen.syntax.text import text_of
@@ -37,6 +39,7 @@ class Sweep:
         self.forward = forward
         self.active = active
         self.reporter = reporter
+        self.padder = Padder(facts, forward)
         self.gradients: dict[str, list[Term]] = {}
         self.lines: list[Line] = []
 
@@ -61,7 +64,7 @@ class Sweep:
         """The sum of terms."""
         expr = terms[0].expr
         for term in terms[1:]:
-            expr = binary("+", expr, term.expr)
+            expr = self.padder.plus(expr, term.expr)
         return Term(expr, joined([term.shape for term in terms]))
 
     def _let(self, wanted: str, term: Term) -> Term:
@@ -85,6 +88,10 @@ class Sweep:
         """The operands of a node that have a gradient, and what this node adds to it."""
         if isinstance(node, Call) and node.function == "expand":
             return [(node.args[0], self._contracted(node, term))]
+        if isinstance(node, Index):
+            return self._indexed(node, term)
+        if _has_rule(node, "view"):
+            return self._viewed(node, term)
         rule = self._rule(node)
         if rule is None:
             return []
@@ -93,10 +100,26 @@ class Sweep:
             term = self._let(f"{self.forward.label(node)}_grad", term)
         return [(rule.operands[place], self._part(rule, place, term, node)) for place in found]
 
+    def _indexed(self, node: Index, term: Term) -> list[tuple[Expr, Term]]:
+        whole = self.facts.shape(self.facts.value(node))
+        found = self.padder.padded(node, self._spread_out(term, whole, node))
+        if found is None:
+            message = "the gradient of this index is not supported yet"
+            self._refuse("not-yet", message, node, "slices without steps and integers have one")
+            return []
+        return [(node.of, found)]
+
+    def _viewed(self, node: Expr, term: Term) -> list[tuple[Expr, Term]]:
+        assert isinstance(node, Call)
+        whole = self._spread_out(term, self.facts.shape(self.facts.value(node)), node)
+        if not is_atom(whole.expr) and len(node.args) > 1:
+            whole = self._let(f"{self.forward.label(node)}_grad", whole)
+        found = view_parts(self.facts, self.forward, node, whole.expr)
+        if found is None:
+            self._refuse("not-yet", f"the gradient of `{node.function}` is not supported yet", node, "pass its result")
+        return [] if found is None else [(child, self._converted(part, node, child)) for child, part in found]
+
     def _rule(self, node: Expr) -> Local | None:
-        if isinstance(node, Index) or _has_rule(node, "view"):
-            self._refuse("not-yet", "the gradient of an index or a view is not supported yet", node, "pass the view")
-            return None
         if _has_rule(node, "reduction") and len(children(node)) == 1:
             assert isinstance(node, Call)
             return reduction_rule(self.facts, self.forward, node)
@@ -135,15 +158,11 @@ class Sweep:
         if term.shape == whole:
             return term
         like = self.facts.shaped(whole)
-        if like is None:
-            self._refuse(
-                "not-yet",
-                "the gradient of this use of index() is not supported yet",
-                node,
-                "name an array of its shape",
-            )
+        if like is None and self.forward.is_placed(self.forward.written(node)):
+            message, hint = "the gradient of this use of index() is not supported yet", "name an array of its shape"
+            self._refuse("not-yet", message, node, hint)
             return term
-        return Term(call("where", number(True), term.expr, like), whole)
+        return Term(call("where", number(True), term.expr, like or self.forward.read(node).expr), whole)
 
     def _fitted(self, term: Term, whole: Shape, node: Expr, child: Expr) -> Term:
         """A term in the shape of an operand, and real if that is."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ def run(program: Program, values: Values) -> dict[str, Any]:
     kernel = optimise(check(program, types(values)).kernel)
     arrays = [values[o.name] if o.role == "input" and o.view is None else None for o in kernel.operands]
     found = evaluate(kernel, arrays, [values[s.name] for s in kernel.scalars])
-    return dict(zip((o.name for o in kernel.operands if o.role == "output"), found, strict=True))
+    return dict(zip((o.name for o in kernel.operands if o.role == "output" and o.view is None), found, strict=True))
 
 
 def derived(text: str, values: Values, wrt: Sequence[str], seeded: bool = True) -> str:
@@ -82,13 +82,18 @@ def check_gradients(text: str, values: dict[str, Any], wrt: Sequence[str]) -> No
         if isinstance(values[name], np.ndarray):
             assert found[name].dtype == values[name].dtype, (name, found[name].dtype)
         direction = random_like(rng, values[name])
-        ahead, behind = (loss({**values, name: _moved(values[name], sign * STEP * direction)}) for sign in (1, -1))
-        expected = (ahead - behind) / (2 * STEP)
+        expected, rougher = (_difference(loss, values, name, step * direction) / step for step in (STEP, 4 * STEP))
         actual = np.sum(np.real(found[name] * np.conj(direction)))
         scale = np.sum(np.abs(found[name] * direction)) + 1e-3
-        assert abs(actual - expected) <= TOLERANCE * scale, (
+        assert abs(actual - expected) <= TOLERANCE * scale + abs(expected - rougher), (
             f"{text}: d/d{name} is {actual}, differences give {expected}"
         )
+
+
+def _difference(loss: Callable[[Values], float], values: Values, name: str, by: Any) -> float:
+    """Half the difference of a function on both sides of its argument."""
+    ahead, behind = (loss({**values, name: _moved(values[name], sign * by)}) for sign in (1, -1))
+    return (ahead - behind) / 2
 
 
 def _moved(value: Any, by: Any) -> Any:

@@ -94,7 +94,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "integers returned": (lambda: kgen.grad("out = a > 0")(A), "no-derivative"),
     "in place": (lambda: kgen.grad("inout p\np = p * a")(A, A), "no-derivative"),
     "in place, and an output": (lambda: kgen.grad("inout p\np = p * a\nout = a")(A, A, out_grad=G), "no-derivative"),
-    "an index": (lambda: kgen.grad("out = a[1:]")(A, out_grad=G[1:]), "not-yet"),
+    "a step": (lambda: kgen.grad("out = a[::2]")(A, out_grad=G[::2]), "not-yet"),
+    "an array as index": (lambda: kgen.grad("out = a[i]", "a")(A, np.zeros(3, np.int32), out_grad=A), "not-yet"),
+    "a repetition": (lambda: kgen.grad("out = repeat(a, 2, axis=0)")(A, out_grad=np.repeat(A, 2, 0)), "not-yet"),
+    "parts that overlap": (lambda: kgen.grad("out = a[:-1] * a[1:]")(A, out_grad=G[1:]), "not-yet"),
 }
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kgen.diagnostics import KgenError
-from kgen.functions import FUNCTIONS
+from kgen.functions import FUNCTIONS, VIEWS
+from kgen.gradients import views
 from kgen.gradients.local import target_of
 from kgen.gradients.rules import COMPLEX, NO_DERIVATIVE, REDUCTIONS, RULES, WITHOUT_GRADIENT
 from kgen.gradients.trees import parsed
@@ -79,6 +80,7 @@ def test_the_tables_have_every_function_and_operator() -> None:
     tables = (RULES.keys() | REDUCTIONS.keys(), WITHOUT_GRADIENT, NO_DERIVATIVE.keys())
     in_tables = [sum(name in table for table in tables) for name in sorted(targets)]
     assert dict(zip(sorted(targets), in_tables, strict=True)) == dict.fromkeys(sorted(targets), 1)
+    assert {*views.RULES, "repeat"} == VIEWS
     comparisons = {"==", "!=", "<", "<=", ">", ">="}
     assert set().union(*tables) - targets <= comparisons
     assert COMPLEX.keys() <= RULES.keys()

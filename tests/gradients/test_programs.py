@@ -103,6 +103,36 @@ PROGRAMS: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 
+ARRANGED: dict[str, dict[str, Any]] = {
+    "let h = size(x, -1) // 2\nout = silu(x[..., :h]) * x[..., h:]": {"x": real(4, 8)},
+    "let h = size(x, -1) // 2\nlet a = x[:, :h]\nlet b = x[:, h:]\nlo = a * c - b * s\nhi = b * c + a * s": {
+        "x": real(4, 8), "c": real(4, 4), "s": real(4, 4),
+    },
+    "out = x[1:] * 2 + sum(x[:, :3])": {"x": real(4, 3)},
+    "out = x[:, 1:-1]": {"x": real(4, 8)},
+    "out = x[1:3, 2:] * y": {"x": real(4, 8), "y": real(2, 6)},
+    "out = x[0] * y": {"x": real(4, 8), "y": real(3, 8)},
+    "out = x[:, None, 2] * y": {"x": real(4, 8), "y": real(4, 3)},
+    "out = x[:, 0] * x[:, 2] + x[:, 1]": {"x": real(4, 3)},
+    "out = (x * x)[1:] + y": {"x": real(4, 8), "y": real(8)},
+    "out = transpose(x, (1, 0)) * y": {"x": real(4, 8), "y": real(8, 4)},
+    "out = sum(transpose(x, (2, 0, 1)), axis=0) * 2": {"x": real(2, 3, 4)},
+    "out = sum(transpose(x)) * x": {"x": real(2, 3)},
+    "out = flip(x, axis=1) * y + flip(x * x)": {"x": real(4, 8), "y": real(8)},
+    "let g = split(x, axis=-1, by=4)\nout = sum(g * g, axis=-1)": {"x": real(3, 8)},
+    "out = concat(x, y, axis=1) * 2": {"x": real(3, 2), "y": real(3, 5)},
+    "out = stack(x, y * y, axis=-1)": {"x": real(3, 2), "y": real(3, 2)},
+    "let p = split(y, by=2)\n"
+    "out = merge(stack(p[..., 0] * c - p[..., 1] * s, p[..., 1] * c + p[..., 0] * s, axis=-1))": {
+        "y": real(3, 8), "c": real(4), "s": real(4),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ARRANGED)
+def test_indices_and_views(text: str) -> None:
+    run(text, **ARRANGED[text])
+
 
 @pytest.mark.parametrize("text", PROGRAMS)
 def test_programs(text: str) -> None:
