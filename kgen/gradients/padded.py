@@ -68,6 +68,17 @@ class Padded:
         return replace(self, cuts=tuple(map(number, cuts)), parts=tuple(parts))
 
 
+def _aligned(items: Sequence[Expr | Slice | NewAxis], term: Term) -> Term:
+    """A gradient of the result of an index without its new axes, and with an axis for each integer."""
+    result = [item for item in items if isinstance(item, Slice | NewAxis)]
+    added = [place for place, item in enumerate(result) if isinstance(item, NewAxis)]
+    if added:
+        left = tuple(dim for axis, dim in enumerate(term.shape) if axis not in added)
+        term = Term(call("sum", term.expr, axis=axes(added)), left)
+    along = [item for item in items if not isinstance(item, NewAxis)]
+    return inserted(term, [axis for axis, item in enumerate(along) if not isinstance(item, Slice)])
+
+
 def _literals(cuts: Sequence[Expr]) -> list[int] | None:
     """The cuts as numbers; None where one is computed, or counted from the end."""
     found = [cut.value for cut in cuts if isinstance(cut, Number) and isinstance(cut.value, int)]
@@ -88,16 +99,9 @@ class Padder:
         items = self._items(node, len(whole))
         if items is None:
             return None
-        result = [item for item in items if isinstance(item, Slice | NewAxis)]
-        added = [place for place, item in enumerate(result) if isinstance(item, NewAxis)]
-        term = gradient
-        if added:
-            left = tuple(dim for axis, dim in enumerate(term.shape) if axis not in added)
-            term = Term(call("sum", term.expr, axis=axes(added)), left)
         along = [item for item in items if not isinstance(item, NewAxis)]
-        term = inserted(term, [axis for axis, item in enumerate(along) if not isinstance(item, Slice)])
+        expr = _aligned(items, gradient).expr
         slices = [item if isinstance(item, Slice) else self._slice(item) for item in along]
-        expr = term.expr
         for axis in reversed(range(len(whole))):
             expr = self._along(node, slices, axis, expr)
         return Term(expr, whole)
