@@ -76,25 +76,62 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
+// 1 / b within 1 ulp, without checks; 0 where that is less than 2^-126.
+static __device__ __forceinline__ float reciprocal_approx(float b)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(b));
+    return result;
+#else
+    return 1.0f / b;
+#endif
+}
+
+// 1 / b within 1 ulp, for quotient_ends(); NaN where b is so small or large that a step might underflow or overflow.
+static __device__ __forceinline__ float reciprocal_within_ulp(float b)
+{
+    return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? reciprocal_approx(b) : __int_as_float(0x7fffffff);
+}
+
 // 1 / b for divide(); NaN where b is so small or large that a step might underflow or overflow.
 static __device__ __forceinline__ float reciprocal(float b)
 {
     return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? 1.0f / b : __int_as_float(0x7fffffff);
 }
 
-// a / b, rounded to nearest, where r = reciprocal(b) is not NaN.  Sets is_exact to false where that needs a
-// division; the caller then computes the group again with UseReciprocal = false.
+// Two floats between which a / b lies once it is rounded to float; r = reciprocal_within_ulp(b) is not NaN.  Without
+// UseReciprocal, both are that quotient (P. Markstein, 1990), or one that is rounded to 0 or saturated as well.
 template <bool UseReciprocal>
-static __device__ __forceinline__ float divide(float a, float b, float r, bool& is_exact)
+static __device__ __forceinline__ float2 quotient_ends(float a, float b, float r)
 {
-    if (!UseReciprocal) {
-        return a / b;
+    if (UseReciprocal) {
+        return make_float2(a * (r * (1 - 0x1p-21f)), a * (r * (1 + 0x1p-21f)));
     }
-    // 2^-66 <= |q| < 2^119: no step underflows or overflows (P. Markstein, 1990).
-    const float q = a * r, near = fmaf(fmaf(-q, b, a), r, q);
-    const bool is_zero = a == 0;
-    is_exact = is_exact & ((2 * __float_as_uint(q) - 0x3d000000u < 0xb9000000u) | is_zero);
-    return is_zero ? q : near;  // -0 / b is -0; the fma would give +0
+    const float inverse = reciprocal(b), q = a * inverse;
+    const bool is_moderate = q != 0 && fabsf(q) < 1e30f;
+    const float near = is_moderate ? fmaf(fmaf(-q, b, a), inverse, q) : q;
+    const float quotient = inverse == inverse ? near : a / b;
+    return make_float2(quotient, quotient);
+}
+
+// Rounds a group of pairs of floats to fp8, four at a time.  Returns whether both floats of every pair round alike.
+template <__nv_fp8_interpretation_t Kind, int N, typename Group>
+static __device__ __forceinline__ bool round_alike(const float2 (&ends)[N], Group& group)
+{
+    unsigned int differ = 0;
+    #pragma unroll
+    for (int j = 0; j < N; j += 4) {
+        const unsigned int below =
+            __nv_cvt_float2_to_fp8x2(make_float2(ends[j].x, ends[j + 1].x), __NV_SATFINITE, Kind) |
+            __nv_cvt_float2_to_fp8x2(make_float2(ends[j + 2].x, ends[j + 3].x), __NV_SATFINITE, Kind) << 16;
+        const unsigned int above =
+            __nv_cvt_float2_to_fp8x2(make_float2(ends[j].y, ends[j + 1].y), __NV_SATFINITE, Kind) |
+            __nv_cvt_float2_to_fp8x2(make_float2(ends[j + 2].y, ends[j + 3].y), __NV_SATFINITE, Kind) << 16;
+        memcpy(&group.at[j], &below, sizeof(below));
+        differ |= below ^ above;
+    }
+    return differ == 0;
 }
 
 // a / b, rounded to nearest (P. Markstein, 1990).  r = reciprocal(b) is computed once a row.
@@ -198,11 +235,10 @@ static __device__ __forceinline__ void
 rms_norm_per_block_quant_element(const float y_v,
                                  const float scale_out,
                                  const float scale_out_reciprocal,
-                                 bool& is_exact,
-                                 __nv_fp8_e4m3& out_v)
+                                 float2& out_v)
 {
     // out = cast<float8_e4m3fn, sat>(y / scale)
-    out_v = __nv_fp8_e4m3(divide<UseReciprocal>(y_v, scale_out, scale_out_reciprocal, is_exact));
+    out_v = quotient_ends<UseReciprocal>(y_v, scale_out, scale_out_reciprocal);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -314,7 +350,7 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
         // scale: float = max(max(abs(y), axis=-1, keepdims=true), 1e-12) / 448
         const float t3 = nan_max(max_v, 1e-12f);
         scale_out[v] = divide(t3, 448.0f, 0.002232143f);
-        scale_out_reciprocal[v] = reciprocal(scale_out[v]);
+        scale_out_reciprocal[v] = reciprocal_within_ulp(scale_out[v]);
     }
 
     #pragma unroll
@@ -322,20 +358,21 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
         const int i = 8 * (v * 256 + thread);
         if (v < 3 || i < layout.width) {
             Pack<__nv_fp8_e4m3, 8, 8> out_vec;
+            float2 out_ends[8];
             bool is_exact = scale_out_reciprocal[v] == scale_out_reciprocal[v];
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 rms_norm_per_block_quant_element<true>(y_kept[v][j], scale_out[v],
-                                                       scale_out_reciprocal[v], is_exact,
-                                                       out_vec.at[j]);
+                                                       scale_out_reciprocal[v], out_ends[j]);
             }
+            is_exact = is_exact & round_alike<__NV_E4M3>(out_ends, out_vec);
             if (!is_exact) {
                 #pragma unroll
                 for (int j = 0; j < 8; ++j) {
                     rms_norm_per_block_quant_element<false>(y_kept[v][j], scale_out[v],
-                                                            scale_out_reciprocal[v], is_exact,
-                                                            out_vec.at[j]);
+                                                            scale_out_reciprocal[v], out_ends[j]);
                 }
+                round_alike<__NV_E4M3>(out_ends, out_vec);
             }
             *reinterpret_cast<Pack<__nv_fp8_e4m3, 8, 8>*>(out_row + i) = out_vec;
         }

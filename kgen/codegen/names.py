@@ -72,6 +72,11 @@ def new_vector(name: str) -> str:
     return f"{name}_newvec"
 
 
+def ends(name: str) -> str:
+    """Pairs of floats between which the results of a group lie."""
+    return f"{name}_ends"
+
+
 def offset(name: str) -> str:
     return f"{name}_at"
 

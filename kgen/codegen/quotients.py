@@ -46,7 +46,7 @@ def by_shared(op: Op, dividend: Expr, divisor: Expr, *, moderate: bool) -> Spell
     if moderate:
         return Spelling(call("divide_moderate<UseReciprocal>", [dividend, divisor]), ("divide_moderate",))
     reciprocal = call("reciprocal", [divisor])
-    return Spelling(call("divide", [dividend, divisor, reciprocal]), ("divide",))
+    return Spelling(call("divide", [dividend, divisor, reciprocal]), ("divide_reciprocal", "divide"))
 
 
 def by_range(ops: Sequence[Op], op: Op, dividend: Expr, divisor: Expr) -> Spelling | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import field, replace
+from types import MappingProxyType
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
 from kgen.codegen.element import Element, Statement
 from kgen.codegen.layouts import call_lines
 from kgen.codegen.reduction.context import Call, Declared, Stored
+from kgen.codegen.reduction.narrow import rounded
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import Places
@@ -64,8 +66,15 @@ class Functions:
     by_group: bool = False
     written: list[Element] = field(default_factory=list)
 
-    def write(self, place: int, name: str, sinks: Sequence[int], states: States | None = None) -> Element:
-        """Write a function.  ``place``: the number of rounds before it."""
+    def write(
+        self,
+        place: int,
+        name: str,
+        sinks: Sequence[int],
+        states: States | None = None,
+        ends: Mapping[int, int] = MappingProxyType({}),
+    ) -> Element:
+        """Write a function.  ``place``: the number of rounds before it.  ``ends``: as of a ``Section``."""
         step, kept_by = self.parts.step, self.values.kept
         given = {n for n, made in kept_by.items() if made < place}
         kept = [n for n, made in kept_by.items() if made == place]
@@ -79,7 +88,7 @@ class Functions:
             title = "One element of " + names.listed(step.graph.operands[o].name for o in operands) + "."
         by_group = self.by_group and place == len(self.parts.rounds)
         section = Section(
-            name, title, sinks, states, self.values.rows, given, kept, by_group=by_group, picks=self.picks
+            name, title, sinks, states, self.values.rows, given, kept, by_group=by_group, ends=ends, picks=self.picks
         )
         found = self.declare(write_section(self.parts, section, self.statements))
         self.written.append(found)
@@ -116,6 +125,7 @@ class Calls:
     collected: str
     kept_name: Callable[[str], str] = names.kept
     states: States = field(default_factory=dict)
+    ends: Set[int] = frozenset()  # the outputs whose elements are first two floats
 
     def call(self, function: Element, variant: str = "") -> Call:
         """``variant``: its template arguments."""
@@ -152,6 +162,8 @@ class Calls:
     def written(self, access: int) -> str:
         """The place that an element of an output is written to."""
         several = self.operands.schedule.group > 1
+        if access in self.ends:
+            return f"{names.ends(self.operands.labels[access])}[j]"
         if self.operands.is_grouped(access) and several:
             return f"{self.operands.written(access)}.at[j]"
         return f"{self.places.base_of(access)}[{self.places.along(access, 'j' if several else '')}]"
@@ -173,12 +185,21 @@ class Calls:
         return self.kept_name(kept_name(self.operands.step, number))
 
 
-def final_packs(operands: Operands, places: Places, stores: Sequence[int]) -> tuple[Stored, ...]:
-    """The packs that collect the elements of outputs."""
+def final_packs(
+    operands: Operands,
+    places: Places,
+    stores: Sequence[int],
+    ends: Mapping[int, int] = MappingProxyType({}),
+) -> tuple[Stored, ...]:
+    """The packs that collect the elements of outputs.  ``ends``: as of a ``Section``."""
     found: list[Stored] = []
     for n in stores:
         access = access_of(operands.step, n)
         if operands.is_grouped(access) and operands.schedule.group > 1:
-            place = f"{places.base_of(access)} + {places.along(access, '')}"
-            found.append(Stored(operands.pack(access), operands.written(access), place))
+            place, pack = f"{places.base_of(access)} + {places.along(access, '')}", operands.written(access)
+            stored = Stored(operands.pack(access), pack, place)
+            if n in ends:
+                pairs = names.ends(operands.labels[access])
+                stored = replace(stored, ends=pairs, rounded=rounded(operands.operand(access).dtype, pairs, pack))
+            found.append(stored)
     return tuple(found)

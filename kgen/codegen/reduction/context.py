@@ -170,11 +170,16 @@ class Division:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A pack that collects results, and the place that it is stored to."""
+    """A pack that collects results, and the place that it is stored to.
+
+    ``ends``: the array of pairs of floats between which they lie; the call ``rounded`` rounds these into the pack.
+    """
 
     type: str
     name: str
     place: str
+    ends: str = ""
+    rounded: str = ""
 
 
 @dataclass(frozen=True, slots=True)

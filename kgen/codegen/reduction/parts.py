@@ -23,7 +23,8 @@ class Parts:
     an op is computed for each element of a row; ``of_segment``: for each segment.  ``common``: uniform ops that rounds
     or elements need; stores of one element a row may need further uniform ops.  ``divisors``: the common ops that
     elements are divided by; ``sum_divisors``: divisors that are the sum of their dividends, as in softmax.
-    ``summed_exps``: exponentials that are only summed.  ``scaled_exps``: those that are scaled by 2^24, for 16-bit
+    ``narrow_divisors``: those of quotients that are only stored as 8 bits.  ``summed_exps``: exponentials that are only
+    summed.  ``scaled_exps``: those that are scaled by 2^24, for 16-bit
     quotients.
     """
 
@@ -39,6 +40,7 @@ class Parts:
     sum_divisors: frozenset[int]
     summed_exps: frozenset[int]
     scaled_exps: frozenset[int]
+    narrow_divisors: frozenset[int] = frozenset()
 
     @staticmethod
     def of(step: ReductionStep, *, is_column: bool = False) -> Parts:
@@ -115,7 +117,9 @@ class Parts:
         """The text of a divisor's reciprocal; ``value``: the divisor's name."""
         scaled = any(self.divides_scaled(i, number) for i in range(len(self.step.graph.ops)))
         quotient = f"{'0x1p-24f' if scaled else '1.0f'} / {value}"
-        return quotient if number in self.sum_divisors else f"reciprocal({value})"
+        if number in self.sum_divisors:
+            return quotient
+        return f"reciprocal_within_ulp({value})" if number in self.narrow_divisors else f"reciprocal({value})"
 
     def is_expensive(self, number: int, given: Set[int] = frozenset()) -> bool:
         """Whether computing the op for an element takes more than a few instructions: functions, and float64, whose

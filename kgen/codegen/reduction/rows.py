@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kgen.codegen import names
@@ -21,6 +21,7 @@ from kgen.codegen.reduction.context import (
     Value,
 )
 from kgen.codegen.reduction.facts import Described, Facts
+from kgen.codegen.reduction.narrow import narrow_divisors, narrow_stores
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.peel import EdgeElements
@@ -66,6 +67,13 @@ def _exchange_lanes(entries: int) -> int:
     return min(1 << (entries - 1).bit_length(), WARP)
 
 
+def stores_words(operands: Operands) -> bool:
+    """Whether results of 8 bits are stored by whole words."""
+    schedule, written = operands.schedule, (i for i, t in enumerate(operands.step.accesses) if t.writes)
+    grouped = all(operands.is_grouped(i) or operands.is_one(i) for i in written)
+    return schedule.anchor is None and schedule.group % 4 == 0 and grouped
+
+
 def start_of_group(schedule: RowSchedule, v: str) -> str:
     """The index of the first element of a thread's group ``v``, counted from the row's first group."""
     threads, group = schedule.row_threads, schedule.group
@@ -93,10 +101,13 @@ class RowKernel:
     writer: Writer
     rounds: Rounds
     segments: Segments
+    ends: Mapping[int, int]
 
     @staticmethod
     def of(facts: Facts) -> RowKernel:
-        schedule, operands, parts = facts.schedule, facts.operands(), Parts.of(facts.step)
+        schedule, operands, whole = facts.schedule, facts.operands(), Parts.of(facts.step)
+        ends = narrow_stores(whole, whole.varying_stores) if stores_words(operands) else {}
+        parts = replace(whole, narrow_divisors=narrow_divisors(whole, ends.values()))
         at = start_of_group(schedule, "v" if schedule.vectors > 1 else "") if is_exact(schedule) else "i"
         places = RowPlaces(operands, at)
         registers = Registers(operands, places, resident_accesses(schedule))
@@ -112,7 +123,7 @@ class RowKernel:
         )  # fmt: skip
         segments = Segments.of(facts, parts, registers, rounds)
         return RowKernel(
-            facts, parts, operands, places, registers, values, functions, calls, edges, writer, rounds, segments
+            facts, parts, operands, places, registers, values, functions, calls, edges, writer, rounds, segments, ends
         )  # fmt: skip
 
     def describe(self) -> Described:
@@ -261,11 +272,14 @@ class RowKernel:
         stores = self.parts.varying_stores
         if not stores:
             return None
-        function = self.functions.write(len(self.parts.rounds), f"{self.facts.base}_element", stores)
-        is_exact_division = next((a.name for a in function.arguments if a.kind == "is_exact"), "")
+        ends = self.ends
+        function = self.functions.write(len(self.parts.rounds), f"{self.facts.base}_element", stores, ends=ends)
+        self.calls.ends = {access_of(self.facts.step, n) for n in ends}
+        flags = [a.name for a in function.arguments if a.kind == "is_exact"]
+        is_exact_division = next(iter(flags), "is_exact" if ends else "")
         late = self.keep_late(reads_of(function))
         reads = self.registers.again(reads_of(function))
-        packs = final_packs(self.operands, self.places, stores)
+        packs = final_packs(self.operands, self.places, stores, ends)
         edge = None if self.edges is None else self.edges.writes(function)
         call, divided = self.calls.call(function), self.divided(function, is_exact_division)
         return Final(

@@ -17,6 +17,7 @@ from kgen.codegen.expressions import Spelling, call, infix
 from kgen.codegen.gathers import sources
 from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.reduction.accumulators import Accumulator
+from kgen.codegen.reduction.narrow import ENDS, ROUND
 from kgen.codegen.reduction.parts import Parts, is_division
 from kgen.codegen.spelling import Expr, headers_of, register_type, storage_type
 from kgen.dtypes import BFLOAT16, FLOAT32, INT64
@@ -53,7 +54,8 @@ class SectionWriter(Writer):
 
     ``states``: for each reduction, its accumulator and its state's name.  ``reciprocals``: the parameter with each
     divisor's reciprocal.  ``is_exact_division``: the parameter that says whether multiplying a group by these is exact.
-    ``picks``: whether elements are extracted from words.
+    ``ends``: the divisions of which the two ends are wanted.  ``picks``: whether elements are
+    extracted from words.
     """
 
     states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
@@ -62,10 +64,13 @@ class SectionWriter(Writer):
     summed_exps: Set[int] = frozenset()
     scaled_exps: Set[int] = frozenset()
     is_exact_division: str | None = None
+    ends: Set[int] = frozenset()
     picks: bool = False
 
     def _spelled(self, number: int) -> Spelling:
         op = self.step.graph.ops[number]
+        if op.name == "cast" and op.args[0] in self.ends:
+            return Spelling(self.exprs[op.args[0]])  # rounded with the others of its group
         if self.picks and op.name == "cast" and op.dtype is FLOAT32:
             source = self.step.graph.ops[op.args[0]]
             if source.dtype is BFLOAT16:
@@ -75,18 +80,23 @@ class SectionWriter(Writer):
             helper = "exp_approx_f32" if number in self.summed_exps else name
             return Spelling(call(name, [self.exprs[op.args[0]]]), (helper,))
         if op.name == "div" and op.args[1] in self.reciprocals:
-            a, b = (self.exprs[n] for n in op.args)
-            operands = [a, b, Expr(self.reciprocals[op.args[1]], PRIMARY)]
-            if op.args[0] in self.scaled_exps:
-                return Spelling(infix("*", a, operands[2]))
-            if op.args[1] in self.sum_divisors:
-                return Spelling(call("divide_quotient", operands), ("divide_quotient",))
-            if self.is_exact_division is not None:
-                return Spelling(
-                    call("divide<UseReciprocal>", [*operands, Expr(self.is_exact_division, PRIMARY)]), ("divide_group",)
-                )
-            return Spelling(call("divide", operands), ("divide",))
+            return self._quotient(number)
         return Writer._spelled(self, number)
+
+    def _quotient(self, number: int) -> Spelling:
+        """A division by what the row or segment shares, whose reciprocal is computed once."""
+        dividend, by = self.step.graph.ops[number].args
+        operands = [self.exprs[dividend], self.exprs[by], Expr(self.reciprocals[by], PRIMARY)]
+        if number in self.ends:
+            return Spelling(call(f"{ENDS}<UseReciprocal>", operands), (ENDS,))
+        if dividend in self.scaled_exps:
+            return Spelling(infix("*", operands[0], operands[2]))
+        if by in self.sum_divisors:
+            return Spelling(call("divide_quotient", operands), ("divide_quotient",))
+        if self.is_exact_division is not None:
+            flag = Expr(self.is_exact_division, PRIMARY)
+            return Spelling(call("divide<UseReciprocal>", [*operands, flag]), ("divide_group",))
+        return Spelling(call("divide", operands), ("divide_reciprocal", "divide"))
 
     def _store(self, numbers: Sequence[int]) -> None:
         for number in numbers:
@@ -111,7 +121,8 @@ class Section:
 
     ``states``: for each reduction, its accumulator and its state's name.  ``rows``: the names of a row's values.
     ``given``: values that an earlier function has ``kept``.  ``by_group``: whether a group is divided on a fast path,
-    and again without it if that is not exact.  ``picks``: whether elements are extracted from 32-bit words.
+    and again without it if that is not exact.  ``ends``: the stores that take two floats between which their quotient
+    lies, each with the division.  ``picks``: whether elements are extracted from 32-bit words.
     """
 
     name: str
@@ -122,6 +133,7 @@ class Section:
     given: Set[int] = frozenset()
     kept: Sequence[int] = ()
     by_group: bool = False
+    ends: Mapping[int, int] = field(default_factory=dict)
     picks: bool = False
 
 
@@ -131,6 +143,7 @@ def write_section(parts: Parts, section: Section, statements: Sequence[Statement
     writer = SectionWriter(
         parts.step, statements, states=dict(section.states), sum_divisors=parts.sum_divisors,
         summed_exps=parts.summed_exps | (parts.scaled_exps - scaled), scaled_exps=scaled, picks=section.picks,
+        ends=frozenset(section.ends.values()),
     )  # fmt: skip
     selected = parts.behind([*section.sinks, *section.kept], section.given)
     arguments = [
@@ -145,11 +158,12 @@ def write_section(parts: Parts, section: Section, statements: Sequence[Statement
     writer.body += [f"{a.name} = {writer.exprs[int(a.key)].code};" for a in arguments if a.kind == "keep"]
     mine = [section.states[n][0] for n in section.sinks if n in section.states]
     helpers = [h for m in mine for h in (*m.part_helpers, *m.all_helpers)]
+    helpers += [ROUND] if section.ends else []
     parameters = tuple(a.declaration for a in arguments)
     one_line = len(section.name) + 2 + len(", ".join(parameters)) <= MAX_COLUMNS
-    title, is_exact_division = names.comment(section.title), writer.is_exact_division is not None
+    title, by_reciprocal = names.comment(section.title), writer.is_exact_division is not None or bool(section.ends)
     return Element(
-        ElementContext(section.name, (title,), parameters, one_line, tuple(writer.body), is_exact_division),
+        ElementContext(section.name, (title,), parameters, one_line, tuple(writer.body), by_reciprocal),
         tuple(arguments),
         tuple(dict.fromkeys(writer.headers)),
         tuple(dict.fromkeys([*writer.helpers, *helpers])),
@@ -184,10 +198,16 @@ def _values(writer: SectionWriter, parts: Parts, section: Section, selected: Seq
         if number in parts.divisors and any(is_division(ops[n], number) for n in selected):
             writer.reciprocals[number] = writer.unique(names.reciprocal(value))
             arguments.append(Argument("reciprocal", number, f"const float {writer.reciprocals[number]}"))
-    if section.by_group and not parts.sum_divisors.issuperset(writer.reciprocals):
+    if section.by_group and _divides_exactly(writer, parts, selected):
         writer.is_exact_division = writer.unique("is_exact")
         arguments.append(Argument("is_exact", 0, f"bool& {writer.is_exact_division}"))
     return arguments
+
+
+def _divides_exactly(writer: SectionWriter, parts: Parts, selected: Sequence[int]) -> bool:
+    """Whether some quotient by a reciprocal is wanted to the last bit."""
+    by, ops = writer.reciprocals.keys() - parts.sum_divisors, parts.step.graph.ops
+    return any(is_division(ops[n], d) for d in by for n in selected if n not in writer.ends)
 
 
 def _by_value(writer: SectionWriter, step: ReductionStep, selected: Sequence[int]) -> list[Argument]:
@@ -220,7 +240,8 @@ def _sinks(writer: SectionWriter, step: ReductionStep, section: Section) -> list
             reads = step.accesses[access].reads
             result = writer.unique(names.new_value(operand.name) if reads else names.value(operand.name))
             writer.places[step.accesses[access].operand] = result
-            arguments.append(Argument("write", access, f"{storage_type(operand.dtype)}& {result}"))
+            c_type = "float2" if number in section.ends else storage_type(operand.dtype)
+            arguments.append(Argument("write", access, f"{c_type}& {result}"))
             writer.headers += headers_of(operand.dtype)
     for number in section.kept:
         value = writer.unique(names.kept(kept_name(step, number)))

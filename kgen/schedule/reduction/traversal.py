@@ -62,8 +62,8 @@ class RowTraversal:
 
     @cached_property
     def sharing(self) -> int | None:
-        """Threads that share a row of few elements; None where the length of rows alone decides."""
-        return few_rows(self.facts)
+        """Threads that share a row of few elements; None where the length of rows, and of segments, alone decides."""
+        return None if self.facts.segment else few_rows(self.facts)
 
     @cached_property
     def vector(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from pathlib import Path
 
-from kgen.codegen.helpers import helper_texts
+from kgen.codegen.helpers import HELPERS, helper_texts
 from kgen.runtime.cpu.module import CpuModule
 from tests.cpu.harness import Array, launch
 
@@ -21,7 +21,8 @@ def has_fma() -> bool:
 
 def module(helpers: list[str], kernels: dict[str, str]) -> CpuModule:
     """The texts of ``kernels``, below those of the helpers that they call."""
-    return CpuModule.load("\n".join([KEPT, *helper_texts(helpers), *kernels.values()]), list(kernels))
+    headers = dict.fromkeys(f"#include <{header}>" for name in helpers for header in HELPERS[name].headers)
+    return CpuModule.load("\n".join([*headers, KEPT, *helper_texts(helpers), *kernels.values()]), list(kernels))
 
 
 def _kept(name: str, c_type: str, symbol: str) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.dtypes import FLOAT32
+from kgen.codegen.reduction.narrow import ENDS, ROUND, is_fp8, rounded
+from kgen.dtypes import DTYPES, FLOAT32, DType
 from kgen.runtime.cpu.module import CpuModule
 from tests.fuzz.arrays import Array, edges
 from tests.fuzz.oracle import same
+from tests.fuzz.test_reductions import expected
 
 from .device import for_each, module, run
 
@@ -20,6 +22,24 @@ GROUP = """
         if (!quick) {
             q[i] = divide<false>(a[i], b[i], reciprocal(b[i]), quick);
         }"""
+NARROW = """
+        float2 ends[4];
+        struct {{ {c_type} at[4]; }} group;
+        bool quick = true;
+        for (int j = 0; j < 4; ++j) {{
+            const float r = reciprocal_within_ulp(b[4 * i + j]);
+            quick = quick && r == r;
+            ends[j] = quotient_ends<true>(a[4 * i + j], b[4 * i + j], r);
+        }}
+        quick = quick & {rounded};
+        done[i] = quick;
+        if (!quick) {{
+            for (int j = 0; j < 4; ++j) {{
+                ends[j] = quotient_ends<false>(a[4 * i + j], b[4 * i + j], 0.0f);
+            }}
+            {rounded};
+        }}
+        memcpy(q + 4 * i, &group, 4);"""
 SINGLE = "        q[i] = divide(a[i], b[i], reciprocal(b[i]));"
 
 
@@ -55,6 +75,32 @@ def test_quotients(built: CpuModule, name: str) -> None:
         want = a / b
     differ = ~same(q, want)
     assert not differ.any(), list(zip(a[differ][:5], b[differ][:5], q[differ][:5], want[differ][:5], strict=True))
+
+
+@pytest.mark.parametrize("dtype", [t for t in DTYPES if is_fp8(t)], ids=lambda d: d.name)
+def test_fp8(dtype: DType) -> None:
+    """Of a group of quotients that are rounded further."""
+    c_type = dtype.storage
+    body = NARROW.format(c_type=c_type, rounded=rounded(dtype, "ends", "group"))
+    pointers = POINTERS.replace("float* const q", f"{c_type}* const q") + ", bool* const done"
+    built = module([ENDS, ROUND], {"fp8": "#include <cuda_fp8.h>\n" + for_each("fp8", pointers, body)})
+    rng = np.random.default_rng(3)
+    divisors = (1 + rng.random(100_000, np.float32)) / 100
+    near = np.array(divisors * rng.integers(-900, 901, divisors.size) / 2, np.float32)  # halves of the divisor
+    near = np.nextafter(near, np.float32(rng.choice([-np.inf, 0, np.inf], near.shape)), dtype=np.float32)
+    spread = divisors * 2.0 ** rng.uniform(-12, 9, divisors.size).astype(np.float32)
+    edge = pairs(1000)
+    a, b = np.concatenate([near, spread, edge[0]]), np.concatenate([divisors, divisors, edge[1]])
+    a, b = (np.ascontiguousarray(x[: x.size // 4 * 4]) for x in (a, b))
+    q, done = np.empty(a.shape, np.uint8), np.empty(a.size // 4, np.bool_)
+    run(built, "fp8", a, b, q, done, n=a.size // 4)
+    text = f"out = cast<{dtype.name}, sat, rne>(a / b)"
+    with np.errstate(all="ignore"):
+        (want,) = expected(text, {"a": a, "b": b})
+    differ = ~same(q.view(want.dtype), want)
+    assert not differ.any(), list(zip(a[differ][:5], b[differ][:5], q[differ][:5], want[differ][:5], strict=True))
+    assert done[-a.size // 8 :].any()
+    assert done[: near.size // 4].mean() < done[near.size // 4 : 2 * near.size // 4].mean()
 
 
 def test_zeros_are_quick(built: CpuModule) -> None:
