@@ -1154,7 +1154,6 @@ static int decide(const Array* arrays, Choice* choices)
         n2 < n2 * n1 &&
         n1 * n0 >= 2 &&
         n2 * (n1 * n0) <= 2147483647 &&
-        n2 >= 1 &&
         n2 <= 15) {
         choices[0].launch = launch_causal_mask_contiguous2;
         choices[0].space = {2, {n2, n1 * n0}, {{1, n2}, {1, n2}}};

@@ -876,8 +876,7 @@ static int decide(const Array* arrays, Choice* choices)
         arrays[1].address % 16 == 0 &&
         n1 >= 16 &&
         n1 * n0 <= 2147483647 &&
-        n1 % 4 != 0 &&
-        n0 >= 1) {
+        n1 % 4 != 0) {
         choices[0].launch = launch_causal_mask_f16_contiguous;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
@@ -885,9 +884,7 @@ static int decide(const Array* arrays, Choice* choices)
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 * n0 <= 2147483647 &&
-        n1 >= 1 &&
-        n1 <= 15 &&
-        n0 >= 1) {
+        n1 <= 15) {
         choices[0].launch = launch_causal_mask_f16_contiguous;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
@@ -1003,7 +1000,6 @@ static int decide(const Array* arrays, Choice* choices)
         arrays[1].address % 16 == 0 &&
         n0 >= 2 &&
         n1 * n0 >= 2147483648 &&
-        n1 >= 1 &&
         n1 <= 15) {
         choices[0].launch = launch_causal_mask_f16_contiguous_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};

@@ -453,7 +453,6 @@ static int decide(const Array* arrays, Choice* choices)
     if (status != KGEN_SUCCESS || arrays[1].size == 0) return status;
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
-        n0 >= 1 &&
         n0 <= 2147483647) {
         choices[0].launch = launch_dropout_contiguous;
         choices[0].space = {1, {n0}, {{1}, {1}}};

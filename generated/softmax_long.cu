@@ -9,7 +9,7 @@
 // Inputs:  x: bfloat16
 // Outputs: y: bfloat16
 //
-// Chosen: rows: 128 threads share a row of up to 1024 elements and keep it in registers, 8 elements each: one pass over memory.
+// Chosen: rows: 32 threads share a row of up to 1024 elements and keep it in registers, 32 elements each: one pass over memory.
 // Chosen: peeled: rows may begin or end between 16-byte accesses, so elements there are taken one by one.
 // Chosen: 64-bit indices: the bytes of a row, or the number of rows, may exceed 2^31.
 // Chosen: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
@@ -301,41 +301,51 @@ struct softmax_long_reduce_regs1024_peeled_64bit_layout {
     long long width;  // elements of a row
 };
 
-// Rows of up to 1031 elements, kept in registers: 128 threads a row. Indices are 64-bit.
-// Launch: a block of 128 threads for each row.
+// Rows of up to 1031 elements, kept in registers: 2 rows a block, 32 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 2) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 blocks.
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(64)
 softmax_long_reduce_regs1024_peeled_64bit(const __nv_bfloat16* x_ptr,
                                           __nv_bfloat16* __restrict__ y_ptr,
-                                          const softmax_long_reduce_regs1024_peeled_64bit_layout layout)
+                                          const softmax_long_reduce_regs1024_peeled_64bit_layout layout,
+                                          const long long n)
 {
-    const int thread = threadIdx.x;
-    const long long row = blockIdx.x;
+    const int thread = threadIdx.x % 32;
+    const bool live = blockIdx.x * 2ll + threadIdx.x / 32 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 2ll + threadIdx.x / 32 : 0;
+    const long long width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
     // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
-    const long long head = min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
-    const long long end = layout.width - (layout.width - head) % 8;
-    const long long edges = head + layout.width - end;
+    const int head = (int)min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), width);
+    const long long end = width - (width - head) % 8;
+    const long long edges = head + width - end;
     const long long e = thread < head ? thread : end + thread - head;
-    const long long i = head + 8 * thread;
     wait_for_earlier_kernels();
 
-    Pack<__nv_bfloat16, 8, 16> x_vec;
+    Pack<__nv_bfloat16, 8, 16> x_vec[4];
     __nv_bfloat16 x_in;
-    if (i < end) {
-        x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 32 + thread);
+        if (i < end) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
     }
     if (thread < edges) {
         x_in = x_row[e];
     }
 
     auto exp_sum_peak = Max<float>::identity();
-    if (i < end) {
-        keep_packed(x_vec);
-        exp_sum_peak.add(group_max(x_vec));
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 32 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            exp_sum_peak.add(group_max(x_vec[v]));
+        }
     }
     if (thread < edges) {
         exp_sum_peak.add((float)x_in);
@@ -345,16 +355,19 @@ softmax_long_reduce_regs1024_peeled_64bit(const __nv_bfloat16* x_ptr,
         exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
     }
 
-    __shared__ LogSum<float> exp_sum_warp_partials[4];
     auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
-    if (i < end) {
-        keep_packed(x_vec);
-        auto exp_sum_part = exp_sum_terms.part();
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_pass(extract(x_vec, j), exp_sum_part);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 32 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            auto exp_sum_part = exp_sum_terms.part();
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_pass(extract(x_vec[v], j), exp_sum_part);
+            }
+            exp_sum_terms.merge(exp_sum_part);
         }
-        exp_sum_terms.merge(exp_sum_part);
     }
     if (thread < edges) {
         auto exp_sum_part = exp_sum_terms.part();
@@ -366,29 +379,26 @@ softmax_long_reduce_regs1024_peeled_64bit(const __nv_bfloat16* x_ptr,
         exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
     }
     auto exp_sum_acc = exp_sum_terms.log_sum();
-    if (threadIdx.x % 32 == 0) {
-        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
-    }
-    __syncthreads();
-    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 4];
-    exp_sum_acc.merge_lanes<4>();
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = exp_sum_acc.exp_sum();
     const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
 
-    if (i < end) {
-        keep_packed(x_vec);
-        Pack<__nv_bfloat16, 8, 16> y_vec;
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_element(extract(x_vec, j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 32 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
-        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
     }
     if (thread < edges) {
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
-    let_next_kernel_start();
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -439,21 +449,109 @@ softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_long_reduce_regs256_peeled_64bit_layout {
+struct softmax_long_reduce_regs128_64bit_layout {
     long long y_stride[1];  // of y and x
     long long width;  // elements of a row
 };
 
-// Rows of up to 263 elements, kept in registers: 2 rows a block, 32 threads a row. Indices are 64-bit.
-// Launch: ceil(n / 2) blocks of 64 threads, for n rows.
+// Rows of up to 128 elements, kept in registers: 8 rows a block, 8 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 8) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 blocks.
-// Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
+// Alignment, in bytes: 16 for y and x.
+// Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(64)
-softmax_long_reduce_regs256_peeled_64bit(const __nv_bfloat16* x_ptr,
-                                         __nv_bfloat16* __restrict__ y_ptr,
-                                         const softmax_long_reduce_regs256_peeled_64bit_layout layout,
-                                         const long long n)
+softmax_long_reduce_regs128_64bit(const __nv_bfloat16* x_ptr,
+                                  __nv_bfloat16* __restrict__ y_ptr,
+                                  const softmax_long_reduce_regs128_64bit_layout layout,
+                                  const long long n)
+{
+    const int thread = threadIdx.x % 8;
+    const bool live = blockIdx.x * 8ll + threadIdx.x / 8 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 8ll + threadIdx.x / 8 : 0;
+    const long long width = live ? layout.width : 0;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    wait_for_earlier_kernels();
+
+    Pack<__nv_bfloat16, 8, 16> x_vec[2];
+    #pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const long long i = 8 * (v * 8 + thread);
+        if (i < width) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
+    }
+
+    auto exp_sum_peak = Max<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const long long i = 8 * (v * 8 + thread);
+        if (i < width) {
+            keep_packed(x_vec[v]);
+            exp_sum_peak.add(group_max(x_vec[v]));
+        }
+    }
+    #pragma unroll
+    for (int d = 4; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    #pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const long long i = 8 * (v * 8 + thread);
+        if (i < width) {
+            keep_packed(x_vec[v]);
+            auto exp_sum_part = exp_sum_terms.part();
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_pass(extract(x_vec[v], j), exp_sum_part);
+            }
+            exp_sum_terms.merge(exp_sum_part);
+        }
+    }
+    #pragma unroll
+    for (int d = 4; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const long long i = 8 * (v * 8 + thread);
+        if (i < width) {
+            keep_packed(x_vec[v]);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        }
+    }
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_regs1024_64bit_layout {
+    long long y_stride[1];  // of y and x
+    long long width;  // elements of a row
+};
+
+// Rows of up to 1024 elements, kept in registers: 2 rows a block, 32 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 2) blocks of 64 threads, for n rows.
+// Limits: fewer than 2^31 blocks.
+// Alignment, in bytes: 16 for y and x.
+// Vector accesses: row widths and row strides are multiples of 8 elements.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(64)
+softmax_long_reduce_regs1024_64bit(const __nv_bfloat16* x_ptr,
+                                   __nv_bfloat16* __restrict__ y_ptr,
+                                   const softmax_long_reduce_regs1024_64bit_layout layout,
+                                   const long long n)
 {
     const int thread = threadIdx.x % 32;
     const bool live = blockIdx.x * 2ll + threadIdx.x / 32 < n;  // the last block may have fewer rows
@@ -461,27 +559,117 @@ softmax_long_reduce_regs256_peeled_64bit(const __nv_bfloat16* x_ptr,
     const long long width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
-    // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
-    const long long head = min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), width);
-    const long long end = width - (width - head) % 8;
-    const long long edges = head + width - end;
-    const long long e = thread < head ? thread : end + thread - head;
-    const long long i = head + 8 * thread;
     wait_for_earlier_kernels();
 
-    Pack<__nv_bfloat16, 8, 16> x_vec;
+    Pack<__nv_bfloat16, 8, 16> x_vec[4];
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 32 + thread);
+        if (i < width) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
+    }
+
+    auto exp_sum_peak = Max<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 32 + thread);
+        if (i < width) {
+            keep_packed(x_vec[v]);
+            exp_sum_peak.add(group_max(x_vec[v]));
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 32 + thread);
+        if (i < width) {
+            keep_packed(x_vec[v]);
+            auto exp_sum_part = exp_sum_terms.part();
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_pass(extract(x_vec[v], j), exp_sum_part);
+            }
+            exp_sum_terms.merge(exp_sum_part);
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 32 + thread);
+        if (i < width) {
+            keep_packed(x_vec[v]);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        }
+    }
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_regs4096_peeled_64bit_layout {
+    long long y_stride[1];  // of y and x
+    long long width;  // elements of a row
+};
+
+// Rows of up to 4103 elements, kept in registers: 128 threads a row. Indices are 64-bit.
+// Launch: a block of 128 threads for each row.
+// Limits: fewer than 2^31 blocks.
+// Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(128)
+softmax_long_reduce_regs4096_peeled_64bit(const __nv_bfloat16* x_ptr,
+                                          __nv_bfloat16* __restrict__ y_ptr,
+                                          const softmax_long_reduce_regs4096_peeled_64bit_layout layout)
+{
+    const int thread = threadIdx.x;
+    const long long row = blockIdx.x;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
+    const int head = (int)min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
+    const long long end = layout.width - (layout.width - head) % 8;
+    const long long edges = head + layout.width - end;
+    const long long e = thread < head ? thread : end + thread - head;
+    wait_for_earlier_kernels();
+
+    Pack<__nv_bfloat16, 8, 16> x_vec[4];
     __nv_bfloat16 x_in;
-    if (i < end) {
-        x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 128 + thread);
+        if (i < end) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
     }
     if (thread < edges) {
         x_in = x_row[e];
     }
 
     auto exp_sum_peak = Max<float>::identity();
-    if (i < end) {
-        keep_packed(x_vec);
-        exp_sum_peak.add(group_max(x_vec));
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 128 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            exp_sum_peak.add(group_max(x_vec[v]));
+        }
     }
     if (thread < edges) {
         exp_sum_peak.add((float)x_in);
@@ -491,15 +679,20 @@ softmax_long_reduce_regs256_peeled_64bit(const __nv_bfloat16* x_ptr,
         exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
     }
 
+    __shared__ LogSum<float> exp_sum_warp_partials[4];
     auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
-    if (i < end) {
-        keep_packed(x_vec);
-        auto exp_sum_part = exp_sum_terms.part();
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_pass(extract(x_vec, j), exp_sum_part);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 128 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            auto exp_sum_part = exp_sum_terms.part();
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_pass(extract(x_vec[v], j), exp_sum_part);
+            }
+            exp_sum_terms.merge(exp_sum_part);
         }
-        exp_sum_terms.merge(exp_sum_part);
     }
     if (thread < edges) {
         auto exp_sum_part = exp_sum_terms.part();
@@ -511,22 +704,328 @@ softmax_long_reduce_regs256_peeled_64bit(const __nv_bfloat16* x_ptr,
         exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
     }
     auto exp_sum_acc = exp_sum_terms.log_sum();
+    if (threadIdx.x % 32 == 0) {
+        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
+    }
+    __syncthreads();
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 4];
+    exp_sum_acc.merge_lanes<4>();
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = exp_sum_acc.exp_sum();
     const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
 
-    if (i < end) {
-        keep_packed(x_vec);
-        Pack<__nv_bfloat16, 8, 16> y_vec;
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_element(extract(x_vec, j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 128 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
-        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
     }
     if (thread < edges) {
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
+    let_next_kernel_start();
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_regs4096_64bit_layout {
+    long long y_stride[1];  // of y and x
+    long long width;  // elements of a row
+};
+
+// Rows of up to 4096 elements, kept in registers: 128 threads a row. Indices are 64-bit.
+// Launch: a block of 128 threads for each row.
+// Limits: fewer than 2^31 blocks.
+// Alignment, in bytes: 16 for y and x.
+// Vector accesses: row widths and row strides are multiples of 8 elements.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(128)
+softmax_long_reduce_regs4096_64bit(const __nv_bfloat16* x_ptr,
+                                   __nv_bfloat16* __restrict__ y_ptr,
+                                   const softmax_long_reduce_regs4096_64bit_layout layout)
+{
+    const int thread = threadIdx.x;
+    const long long row = blockIdx.x;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    wait_for_earlier_kernels();
+
+    Pack<__nv_bfloat16, 8, 16> x_vec[4];
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 128 + thread);
+        if (i < layout.width) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
+    }
+
+    auto exp_sum_peak = Max<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 128 + thread);
+        if (i < layout.width) {
+            keep_packed(x_vec[v]);
+            exp_sum_peak.add(group_max(x_vec[v]));
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    __shared__ LogSum<float> exp_sum_warp_partials[4];
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 128 + thread);
+        if (i < layout.width) {
+            keep_packed(x_vec[v]);
+            auto exp_sum_part = exp_sum_terms.part();
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_pass(extract(x_vec[v], j), exp_sum_part);
+            }
+            exp_sum_terms.merge(exp_sum_part);
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
+    if (threadIdx.x % 32 == 0) {
+        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
+    }
+    __syncthreads();
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 4];
+    exp_sum_acc.merge_lanes<4>();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 128 + thread);
+        if (i < layout.width) {
+            keep_packed(x_vec[v]);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        }
+    }
+    let_next_kernel_start();
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_regs8192_peeled_64bit_layout {
+    long long y_stride[1];  // of y and x
+    long long width;  // elements of a row
+};
+
+// Rows of up to 8199 elements, kept in registers: 256 threads a row. Indices are 64-bit.
+// Launch: a block of 256 threads for each row.
+// Limits: fewer than 2^31 blocks.
+// Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(256)
+softmax_long_reduce_regs8192_peeled_64bit(const __nv_bfloat16* x_ptr,
+                                          __nv_bfloat16* __restrict__ y_ptr,
+                                          const softmax_long_reduce_regs8192_peeled_64bit_layout layout)
+{
+    const int thread = threadIdx.x;
+    const long long row = blockIdx.x;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
+    const int head = (int)min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
+    const long long end = layout.width - (layout.width - head) % 8;
+    const long long edges = head + layout.width - end;
+    const long long e = thread < head ? thread : end + thread - head;
+    wait_for_earlier_kernels();
+
+    Pack<__nv_bfloat16, 8, 16> x_vec[4];
+    __nv_bfloat16 x_in;
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 256 + thread);
+        if (i < end) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
+    }
+    if (thread < edges) {
+        x_in = x_row[e];
+    }
+
+    auto exp_sum_peak = Max<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 256 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            exp_sum_peak.add(group_max(x_vec[v]));
+        }
+    }
+    if (thread < edges) {
+        exp_sum_peak.add((float)x_in);
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    __shared__ LogSum<float> exp_sum_warp_partials[8];
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 256 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            auto exp_sum_part = exp_sum_terms.part();
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_pass(extract(x_vec[v], j), exp_sum_part);
+            }
+            exp_sum_terms.merge(exp_sum_part);
+        }
+    }
+    if (thread < edges) {
+        auto exp_sum_part = exp_sum_terms.part();
+        softmax_long_pass(x_in, exp_sum_part);
+        exp_sum_terms.merge(exp_sum_part);
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
+    if (threadIdx.x % 32 == 0) {
+        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
+    }
+    __syncthreads();
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 8];
+    exp_sum_acc.merge_lanes<8>();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 256 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        }
+    }
+    if (thread < edges) {
+        softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
+    }
+    let_next_kernel_start();
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_regs8192_64bit_layout {
+    long long y_stride[1];  // of y and x
+    long long width;  // elements of a row
+};
+
+// Rows of up to 8192 elements, kept in registers: 256 threads a row. Indices are 64-bit.
+// Launch: a block of 256 threads for each row.
+// Limits: fewer than 2^31 blocks.
+// Alignment, in bytes: 16 for y and x.
+// Vector accesses: row widths and row strides are multiples of 8 elements.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(256)
+softmax_long_reduce_regs8192_64bit(const __nv_bfloat16* x_ptr,
+                                   __nv_bfloat16* __restrict__ y_ptr,
+                                   const softmax_long_reduce_regs8192_64bit_layout layout)
+{
+    const int thread = threadIdx.x;
+    const long long row = blockIdx.x;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    wait_for_earlier_kernels();
+
+    Pack<__nv_bfloat16, 8, 16> x_vec[4];
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 256 + thread);
+        if (i < layout.width) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
+    }
+
+    auto exp_sum_peak = Max<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 256 + thread);
+        if (i < layout.width) {
+            keep_packed(x_vec[v]);
+            exp_sum_peak.add(group_max(x_vec[v]));
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    __shared__ LogSum<float> exp_sum_warp_partials[8];
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 256 + thread);
+        if (i < layout.width) {
+            keep_packed(x_vec[v]);
+            auto exp_sum_part = exp_sum_terms.part();
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_pass(extract(x_vec[v], j), exp_sum_part);
+            }
+            exp_sum_terms.merge(exp_sum_part);
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
+    if (threadIdx.x % 32 == 0) {
+        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
+    }
+    __syncthreads();
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 8];
+    exp_sum_acc.merge_lanes<8>();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 256 + thread);
+        if (i < layout.width) {
+            keep_packed(x_vec[v]);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        }
+    }
+    let_next_kernel_start();
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -550,7 +1049,7 @@ softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
     // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
-    const long long head = min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
+    const int head = (int)min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
     const long long end = layout.width - (layout.width - head) % 8;
     const long long edges = head + layout.width - end;
     const long long e = thread < head ? thread : end + thread - head;
@@ -606,6 +1105,65 @@ softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
 struct softmax_long_reduce_long_64bit2_layout {
     long long y_stride[1];  // of y and x
     long long width;  // elements of a row
+};
+
+// Rows of any length, read again for each round of reductions: 512 threads a row. Indices are 64-bit.
+// Launch: a block of 512 threads for each row.
+// Limits: fewer than 2^31 blocks.
+// Alignment, in bytes: 16 for y and x.
+// Vector accesses: row widths and row strides are multiples of 8 elements.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(512)
+softmax_long_reduce_long_64bit2(const __nv_bfloat16* x_ptr,
+                                __nv_bfloat16* __restrict__ y_ptr,
+                                const softmax_long_reduce_long_64bit2_layout layout)
+{
+    const int thread = threadIdx.x;
+    const long long row = blockIdx.x;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    wait_for_earlier_kernels();
+
+    __shared__ LogSum<float> exp_sum_warp_partials[16];
+    auto exp_sum_acc = LogSum<float>::identity();
+    #pragma unroll 4
+    for (long long i = 8 * thread; i < layout.width; i += 4096) {
+        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        float exp_sum_part[8];
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            softmax_long_pass3(extract(x_vec, j), exp_sum_part[j]);
+        }
+        exp_sum_acc.add(exp_sum_part);
+    }
+    exp_sum_acc.merge_lanes<32>();
+    if (threadIdx.x % 32 == 0) {
+        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
+    }
+    __syncthreads();
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
+    exp_sum_acc.merge_lanes<16>();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    #pragma unroll 4
+    for (long long i = 8 * thread; i < layout.width; i += 4096) {
+        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        Pack<__nv_bfloat16, 8, 16> y_vec;
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            softmax_long_element(extract(x_vec, j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+        }
+        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+    }
+    let_next_kernel_start();
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_long_64bit3_layout {
+    long long y_stride[1];  // of y and x
+    long long width;  // elements of a row
     long long y_step[1];  // along a row
     long long x_step[1];  // along a row
 };
@@ -615,9 +1173,9 @@ struct softmax_long_reduce_long_64bit2_layout {
 // Limits: fewer than 2^31 blocks.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(512)
-softmax_long_reduce_long_64bit2(const __nv_bfloat16* x_ptr,
+softmax_long_reduce_long_64bit3(const __nv_bfloat16* x_ptr,
                                 __nv_bfloat16* __restrict__ y_ptr,
-                                const softmax_long_reduce_long_64bit2_layout layout)
+                                const softmax_long_reduce_long_64bit3_layout layout)
 {
     const int thread = threadIdx.x;
     const long long row = blockIdx.x;
@@ -943,13 +1501,13 @@ static int launch_softmax_long_reduce_regs1024_peeled_64bit(const Arguments& a, 
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = rows;
+    const long long row_blocks = kgen_ceil_div(rows, 2);
     const softmax_long_reduce_regs1024_peeled_64bit_layout layout = {
         {(shape[1] != 1) ? strides[0][1] : 0},
         width,
     };
-    return launch(softmax_long_reduce_regs1024_peeled_64bit, row_blocks, 1, 128, true, a.stream,
-                  a.x_ptr, a.y_ptr, layout);
+    return launch(softmax_long_reduce_regs1024_peeled_64bit, row_blocks, 1, 64, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout, rows);
 }
 
 static int launch_softmax_long_reduce_long_64bit(const Arguments& a, const Space& space)
@@ -968,19 +1526,94 @@ static int launch_softmax_long_reduce_long_64bit(const Arguments& a, const Space
                   a.x_ptr, a.y_ptr, layout);
 }
 
-static int launch_softmax_long_reduce_regs256_peeled_64bit(const Arguments& a, const Space& space)
+static int launch_softmax_long_reduce_regs128_64bit(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = kgen_ceil_div(rows, 8);
+    const softmax_long_reduce_regs128_64bit_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        width,
+    };
+    return launch(softmax_long_reduce_regs128_64bit, row_blocks, 1, 64, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout, rows);
+}
+
+static int launch_softmax_long_reduce_regs1024_64bit(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(rows, 2);
-    const softmax_long_reduce_regs256_peeled_64bit_layout layout = {
+    const softmax_long_reduce_regs1024_64bit_layout layout = {
         {(shape[1] != 1) ? strides[0][1] : 0},
         width,
     };
-    return launch(softmax_long_reduce_regs256_peeled_64bit, row_blocks, 1, 64, true, a.stream,
+    return launch(softmax_long_reduce_regs1024_64bit, row_blocks, 1, 64, true, a.stream,
                   a.x_ptr, a.y_ptr, layout, rows);
+}
+
+static int launch_softmax_long_reduce_regs4096_peeled_64bit(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = rows;
+    const softmax_long_reduce_regs4096_peeled_64bit_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        width,
+    };
+    return launch(softmax_long_reduce_regs4096_peeled_64bit, row_blocks, 1, 128, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout);
+}
+
+static int launch_softmax_long_reduce_regs4096_64bit(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = rows;
+    const softmax_long_reduce_regs4096_64bit_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        width,
+    };
+    return launch(softmax_long_reduce_regs4096_64bit, row_blocks, 1, 128, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout);
+}
+
+static int launch_softmax_long_reduce_regs8192_peeled_64bit(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = rows;
+    const softmax_long_reduce_regs8192_peeled_64bit_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        width,
+    };
+    return launch(softmax_long_reduce_regs8192_peeled_64bit, row_blocks, 1, 256, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout);
+}
+
+static int launch_softmax_long_reduce_regs8192_64bit(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = rows;
+    const softmax_long_reduce_regs8192_64bit_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        width,
+    };
+    return launch(softmax_long_reduce_regs8192_64bit, row_blocks, 1, 256, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout);
 }
 
 static int launch_softmax_long_reduce_long_peeled_64bit(const Arguments& a, const Space& space)
@@ -1008,10 +1641,25 @@ static int launch_softmax_long_reduce_long_64bit2(const Arguments& a, const Spac
     const softmax_long_reduce_long_64bit2_layout layout = {
         {(shape[1] != 1) ? strides[0][1] : 0},
         width,
+    };
+    return launch(softmax_long_reduce_long_64bit2, row_blocks, 1, 512, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout);
+}
+
+static int launch_softmax_long_reduce_long_64bit3(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = rows;
+    const softmax_long_reduce_long_64bit3_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        width,
         {(shape[0] > 1) ? strides[0][0] : 0},
         {(shape[0] > 1) ? strides[1][0] : 0},
     };
-    return launch(softmax_long_reduce_long_64bit2, row_blocks, 1, 512, true, a.stream,
+    return launch(softmax_long_reduce_long_64bit3, row_blocks, 1, 512, true, a.stream,
                   a.x_ptr, a.y_ptr, layout);
 }
 
@@ -1037,9 +1685,8 @@ static int decide(const Array* arrays, Choice* choices)
     if (status != KGEN_SUCCESS || arrays[1].size == 0) return status;
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
         n1 >= 2 &&
-        kgen_ceil_div((n1 / 8) * 8, 8) >= 33 &&
+        n1 % 8 != 0 &&
         kgen_ceil_div((n1 / 8) * 8, 8) <= 128) {
         choices[0].launch = launch_softmax_long_reduce_regs1024_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
@@ -1053,54 +1700,85 @@ static int decide(const Array* arrays, Choice* choices)
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
         n1 >= 2 &&
-        kgen_ceil_div((n1 / 8) * 8, 8) <= 32) {
-        choices[0].launch = launch_softmax_long_reduce_regs256_peeled_64bit;
-        choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
+        n1 % 8 == 0 &&
+        kgen_ceil_div(n1, 8) <= 16) {
+        choices[0].launch = launch_softmax_long_reduce_regs128_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
         n1 >= 2 &&
-        kgen_ceil_div((n1 / 8) * 8, 8) >= 33 &&
-        kgen_ceil_div((n1 / 8) * 8, 8) <= 128) {
-        choices[0].launch = launch_softmax_long_reduce_regs1024_peeled_64bit;
-        choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
+        n1 % 8 == 0 &&
+        kgen_ceil_div(n1, 8) >= 17 &&
+        kgen_ceil_div(n1, 8) <= 128) {
+        choices[0].launch = launch_softmax_long_reduce_regs1024_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
+        n1 >= 2 &&
+        n1 % 8 != 0 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 129 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) <= 512) {
+        choices[0].launch = launch_softmax_long_reduce_regs4096_peeled_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n1 >= 2 &&
+        n1 % 8 == 0 &&
+        kgen_ceil_div(n1, 8) >= 129 &&
+        kgen_ceil_div(n1, 8) <= 512) {
+        choices[0].launch = launch_softmax_long_reduce_regs4096_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n1 >= 2 &&
+        n1 % 8 != 0 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) >= 513 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) <= 1024) {
+        choices[0].launch = launch_softmax_long_reduce_regs8192_peeled_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n1 >= 2 &&
+        n1 % 8 == 0 &&
+        kgen_ceil_div(n1, 8) >= 513 &&
+        kgen_ceil_div(n1, 8) <= 1024) {
+        choices[0].launch = launch_softmax_long_reduce_regs8192_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n1 % 8 != 0 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) >= 1025 &&
         n1 >= 2) {
         choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
-        choices[0].space = {2, {n1, 1}, {{1, n1}, {1, n1}}};
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n1 % 8 == 0 &&
+        kgen_ceil_div(n1, 8) >= 1025 &&
+        n1 >= 2) {
+        choices[0].launch = launch_softmax_long_reduce_long_64bit2;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
     if (n0 >= 2 &&
         n1 == 1) {
-        choices[0].launch = launch_softmax_long_reduce_long_64bit2;
+        choices[0].launch = launch_softmax_long_reduce_long_64bit3;
         choices[0].space = {2, {n1, n0}, {{1, 1}, {1, 1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
-        n1 >= 2 &&
-        kgen_ceil_div((n1 / 8) * 8, 8) <= 32) {
-        choices[0].launch = launch_softmax_long_reduce_regs256_peeled_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
-    }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
-        kgen_ceil_div((n1 / 8) * 8, 8) >= 129 &&
-        n1 >= 2) {
-        choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
-        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
     return KGEN_NOT_COVERED;

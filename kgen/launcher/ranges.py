@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from kgen.launcher.context import ClassContext
@@ -14,13 +15,26 @@ def merged(classes: Sequence[ClassContext]) -> list[ClassContext]:
     found: list[ClassContext] = []
     for one in classes:
         for place, other in enumerate(found):
-            conditions = _together(one, other) if one.choices == other.choices else None
-            if conditions is not None:
-                found[place] = ClassContext(conditions, one.choices)
+            choices = _general(one, other) or _general(other, one)
+            conditions = _together(one, other) if choices is not None else None
+            if choices is not None and conditions is not None:
+                found[place] = ClassContext(conditions, choices)
                 break
         else:
             found.append(one)
     return found if len(found) == len(classes) else merged(found)
+
+
+def _general(one: ClassContext, other: ClassContext) -> tuple[str, ...] | None:
+    """The choices of one class, if they are also those of another, for which some numbers are constants."""
+    equal = (re.fullmatch(r"(\w+) == (\d+)", c) for c in other.conditions)
+    constants = {found[1]: found[2] for found in equal if found is not None}
+
+    def with_constants(text: str) -> str:
+        return re.sub(r"\w+", lambda word: constants.get(word[0], word[0]), text)
+
+    same = [*map(with_constants, one.choices)] == [*map(with_constants, other.choices)]
+    return one.choices if same else None
 
 
 def _together(one: ClassContext, other: ClassContext) -> tuple[str, ...] | None:
@@ -40,7 +54,8 @@ def _together(one: ClassContext, other: ClassContext) -> tuple[str, ...] | None:
 
 
 def _bounds(name: str, lowest: int, highest: int) -> list[str]:
-    found = [f"{name} >= {lowest}"] if lowest > -_MOST else []
+    least = 1 if name.isidentifier() else -_MOST  # of an extent
+    found = [f"{name} >= {lowest}"] if lowest > least else []
     return [*found, f"{name} <= {highest}"] if highest < _MOST else found
 
 

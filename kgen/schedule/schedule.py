@@ -132,10 +132,10 @@ class Schedule:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: all fields but the target, whose effect the other fields show.
 
-        ``narrow_counts`` is left out where there is nothing to narrow, ``wide`` and ``gathered`` where there is none,
-        and ``segment_threads`` where there are no segments.
+        ``narrow_counts`` and ``any_length`` are left out where indices have 32 bits, ``wide`` and ``gathered`` where
+        there is none, and ``segment_threads`` where there are no segments.
         """
-        hidden = {"target", *(() if self.index_bits == 64 else ("narrow_counts",))}
+        hidden = {"target", *(() if self.index_bits == 64 else ("narrow_counts", "any_length"))}
         hidden |= set() if self.gathered else {"gathered"}
         found = {name: value for name, value in asdict(self).items() if name not in hidden}
         for access in found["accesses"]:

@@ -99,7 +99,16 @@ PROGRAMS: dict[str, tuple[str, CompileSpec, list[tuple[tuple[int, ...], ...]]]] 
     "softmax": (
         "let e = exp(a - max(a, axis=-1, keepdims=true)); out = e / sum(e, axis=-1, keepdims=true)",
         CompileSpec("f32", {"a": (None, None)}),
-        [((1, 1),), ((3, 1),), ((1, 5),), ((7, 33),), ((1030, 64),), ((5, 4096),), ((0, 4),)],
+        [
+            ((1, 1),),
+            ((3, 1),),
+            ((1, 5),),
+            ((7, 33),),
+            ((1030, 64),),
+            ((5, 4096),),
+            ((0, 4),),
+            *(((3, n),) for n in (40, 65, 68, 300, 513, 516, 2044, 2049, 2052, 8192, 8193, 8196)),
+        ],
     ),
     "split": ("out = sum(a, axis=-1)", CompileSpec("f32", {"a": (2, 1 << 20)}), [((2, 1 << 20),)]),
     "columns": (

@@ -336,9 +336,8 @@ class RowKernel:
         bfloat16 would run at 0.98, otherwise 1.02.
         """
         schedule, operands = self.facts.schedule, self.operands
-        alone = (
-            schedule.rows == 1 and schedule.anchor is None and schedule.shared_operand is None and not schedule.stages
-        )
+        special = schedule.stages or schedule.any_length or schedule.shared_operand is not None
+        alone = schedule.rows == 1 and schedule.anchor is None and not special
         read = sum(operands.operand(t).dtype.size for t in self.loads)
         stores = (access_of(self.facts.step, n) for n in self.parts.varying_stores)
         written = sum(operands.operand(t).dtype.size for t in stores)

@@ -46,5 +46,5 @@ def choose_anchor(facts: RowFacts, walking: Sequence[int], group: int) -> tuple[
 
     alike = {i: {j for j in walking if place(j) == place(i)} for i in walking}
     anchor = max(walking, key=lambda i: facts.bytes_of([*alike[i]]))
-    even = facts.along and not any(s % group for s in place(anchor)) and facts.space.shape[0] % group == 0
+    even = not any(s % group for s in place(anchor)) and facts.space.shape[0] % group == 0
     return None if even else anchor, alike[anchor]

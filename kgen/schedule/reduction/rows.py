@@ -188,6 +188,7 @@ class _Rows:
             streaming=self.streaming,
             dense=traversal.dense,
             segment_threads=self.segment_threads,
+            any_length=one.vectors > 1 and not facts.along,
         )
 
 
@@ -248,9 +249,12 @@ def _of_spans(facts: RowFacts) -> ThreadMapping:
 
 
 def _may_split(facts: RowFacts) -> bool:
-    """Whether several blocks should share each row that is walked, however many rows there are."""
-    long = facts.width > facts.tuning.rows.longest_of_one_block or not may_have_rows(facts.step)
-    return facts.along and facts.is_plain and long
+    """Whether several blocks should share each row that is walked, however many rows there are.
+
+    In files for rows of any length, single rows of a length that one block walks in as short a time are not split.
+    """
+    long = facts.width > facts.tuning.rows.longest_of_one_block or (facts.along and not may_have_rows(facts.step))
+    return facts.is_plain and long
 
 
 def _singles(facts: RowFacts, traversal: RowTraversal) -> int:

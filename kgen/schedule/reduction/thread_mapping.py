@@ -116,16 +116,14 @@ def map_row(row: Demand) -> ThreadMapping:
 
 
 def _of_any_length(row: Demand) -> ThreadMapping:
-    """One of a few mappings, for files whose rows have any length: a thread keeps one group, or walks the row.
-
-    A second group would be checked only at the end of the row: kernels with several are for rows that fill all others.
-    """
-    keeps = row.group > 1 and row.group * row.element <= row.tuning.kept_bytes
-    fitting = (n for n in row.tuning.open_threads if keeps and max(row.least, row.count) <= n)
-    threads = next(fitting, None)
-    if threads is None:
-        return one_row_mapping(row.tuning.loop_threads, 0, tuning=row.tuning)
-    return one_row_mapping(threads, 1, tuning=row.tuning)
+    """One of a few mappings, for files whose rows have any length: threads keep a few groups, or walk the row."""
+    tuning = row.tuning
+    most = row.vectors(tuning.elements, tuning.kept_bytes)
+    for threads, vectors in tuning.open_mappings if row.group > 1 else ():
+        each = min(vectors, most)
+        if threads >= row.least and row.count <= threads * each:
+            return one_row_mapping(threads, each, tuning=tuning)
+    return one_row_mapping(tuning.loop_threads, 0, tuning=tuning)
 
 
 def _without_idle_warps(row: Demand, threads: int) -> int:

@@ -128,7 +128,7 @@ class RowTraversal:
             return self.flat.group
         group = self.vector
         if self.anchor is None:
-            while self.facts.space.shape[0] % group or (not self.facts.along and group > 1):
+            while self.facts.space.shape[0] % group:
                 group //= 2
         return group
 
@@ -196,6 +196,6 @@ class RowTraversal:
 
     def _is_aligned(self, access: int) -> bool:
         """Whether every row of an operand begins at the aligned address of a group."""
-        size = self.facts.itemsizes[access]
-        full, outer = self.group * size, self.facts.other_strides(access, 0)
-        return self.facts.addresses[access] % full == 0 and all(s * size % full == 0 for s in outer)
+        full = self.group * self.facts.itemsizes[access]
+        rows = self.facts.other_strides(access, 0)
+        return self.facts.addresses[access] % full == 0 and all(s % self.group == 0 for s in rows)
