@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import field
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgen.records import dataclass
@@ -26,12 +27,16 @@ class _Class(NamedTuple):
 
 @dataclass(slots=True)
 class FastCalls:
-    """``calls``: what each call tries.  ``_counts``: layouts that each kernel was called on."""
+    """``calls``: what each call tries.  ``_counts``: layouts that each kernel was called on.
+
+    Several threads may add at the same time, so computations have numbers that no other has had.
+    """
 
     calls: list[FastCall] = field(default_factory=list)
     _of_layouts: list[FastCall] = field(default_factory=list)
     _classes: dict[Hashable, _Class] = field(default_factory=dict)
     _numbers: dict[object, int] = field(default_factory=dict)
+    _next_number: count[int] = field(default_factory=count)
     _counts: dict[Hashable, int] = field(default_factory=dict)
 
     def add_layout(self, call: ObservedCall) -> None:
@@ -49,8 +54,8 @@ class FastCalls:
 
         Where that does not recognise a later one, its class has another form, or only another key.
         """
-        count = self._counts[kernel] = self._counts.get(kernel, 0) + 1
-        if count == 1 or (count > MANY_LAYOUTS and count % 4):
+        layouts_of = self._counts[kernel] = self._counts.get(kernel, 0) + 1
+        if layouts_of == 1 or (layouts_of > MANY_LAYOUTS and layouts_of % 4):
             return
         from kgen.call.fastpath import class_of, same_class_call
 
@@ -61,16 +66,22 @@ class FastCalls:
             self._numbers.clear()
             self._classes.clear()
         call, layouts = found
-        form = (kernel, layouts.form(self._numbers))
-        if form in self._classes:
-            self._classes[form].known.update(layouts.known)
+        form = (kernel, layouts.form(self._number))
+        same = self._classes.get(form)
+        if same is not None:
+            same.known.update(layouts.known)
             return
         made = same_class_call(call, layouts)
         if made is not None:
-            while len(self._classes) >= MAX_CLASSES:
-                del self._classes[next(iter(self._classes))]
+            for oldest in list(self._classes)[: 1 - MAX_CLASSES]:
+                self._classes.pop(oldest, None)
             self._classes[form] = _Class(made, layouts.known)
             self._update()
 
+    def _number(self, computation: object) -> int:
+        """The same for the same computations."""
+        found = self._numbers.get(computation)
+        return self._numbers.setdefault(computation, next(self._next_number)) if found is None else found
+
     def _update(self) -> None:
-        self.calls[:] = [*self._of_layouts, *(one.call for one in self._classes.values())]
+        self.calls[:] = [*self._of_layouts, *(one.call for one in list(self._classes.values()))]

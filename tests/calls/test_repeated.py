@@ -243,16 +243,17 @@ def test_read_only_numpy() -> None:
 
 @needs_torch
 def test_tensors_with_grad() -> None:
-    """A tensor that requires grad is refused while gradients are recorded, learnt or not."""
+    """A tensor that requires grad is recorded while gradients are, learnt or not, and refused beside ``out=``."""
     x = torch.ones(8, requires_grad=True)
     kernel = jit("out = x * 2")
     with torch.no_grad():
         learnt(kernel, x)
-    with pytest.raises(kgen.KgenError, match="requires-grad"):
-        kernel(x)
+    assert kernel(x).requires_grad
     learnt(kernel, x.detach())
+    kernel(x).sum().backward()
+    assert torch.equal(x.grad, torch.full((8,), 2.0))
     with pytest.raises(kgen.KgenError, match="requires-grad"):
-        kernel(x)
+        kernel(x, out=torch.empty(8))
 
 
 @needs_torch

@@ -6,7 +6,7 @@ Lowering runs again on traced extents, strides and addresses.  What it compares 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -72,13 +72,13 @@ class LayoutClass:
         ):
             yield from group
 
-    def form(self, numbers: dict[object, int]) -> object:
-        """What classes share that differ in known keys only.  ``numbers``: of the computations of all classes."""
+    def form(self, number: Callable[[object], int]) -> object:
+        """What classes share that differ in known keys only.  ``number``: of a computation, the same in all classes."""
         of: list[int] = []
         for operation, one, other in self.trace.nodes:
             leaf = operation in ("input", "constant")
             node = (operation, one, other) if leaf else (operation, of[one], of[other])
-            of.append(numbers.setdefault(node, len(numbers)))
+            of.append(number(node))
 
         def mapped(nodes: tuple[int, ...]) -> tuple[int, ...]:
             return tuple(of[n] for n in nodes)
