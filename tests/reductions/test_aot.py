@@ -15,6 +15,7 @@ from kgen.ir.graph import KINDS
 from kgen.operands import ASSUMED_EXTENTS
 from kgen.options import Options
 from kgen.pipeline import load
+from kgen.runtime.cuda.compiler import compile_cubin, flags
 
 SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axis=-1, keepdims=true)"
 LAYERNORM = (
@@ -61,6 +62,13 @@ def test_unknown_length() -> None:
     assert "_reduce_regs" in found
     assert "_reduce_long" in found
     assert "too long" not in found
+
+
+def test_shifted_rows_of_any_length_compile() -> None:
+    """With 64-bit places beside the 32-bit start of a row's first group."""
+    made = module("out = x * rsqrt(mean(x * x, axis=-1, keepdims=true)) * w", "bf16", x=(None, None), w=(None,))
+    assert any(t.kind == "shifted" for e in made.entries for t in e.schedule.accesses)
+    assert compile_cubin(made.text, name="k.cu", arch="sm_90", options=flags("sm_90", fmad=True, fast=False))
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
