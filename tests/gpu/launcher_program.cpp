@@ -1,4 +1,5 @@
-// Calls axpy's launcher from eight threads on streams of their own, then from a CUDA graph; checks every element.
+// On every device, the last one first: calls axpy's launcher from eight threads on streams of their own, then from a
+// CUDA graph; checks every element.
 // Arguments: the calls of each thread.
 
 #include "axpy.h"
@@ -49,9 +50,10 @@ static int axpy(double s, float* a, float* b, float* out, cudaStream_t stream)
 }
 
 // Adds 1 to an array as often as asked, between two arrays and back, on a stream of its own.
-static void count(int calls, std::atomic<int>* failures)
+static void count(int device, int calls, std::atomic<int>* failures)
 {
     cudaStream_t stream;
+    if (cudaSetDevice(device) != cudaSuccess) ++*failures;
     if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) ++*failures;
     float *one = on_device(1), *from = on_device(0), *to = on_device(0);
     for (int i = 0; i < 2 * calls; ++i) {
@@ -89,11 +91,17 @@ static void repeat_in_a_graph(int calls)
 int main(int, char** arguments)
 {
     const int calls = std::atoi(arguments[1]);
-    std::atomic<int> failures{0};
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 8; ++i) threads.emplace_back(count, calls, &failures);
-    for (std::thread& thread : threads) thread.join();
-    require(failures == 0, "calls from eight threads");
-    repeat_in_a_graph(calls);
+    int devices = 0;
+    require(cudaGetDeviceCount(&devices) == cudaSuccess, "cudaGetDeviceCount");
+    for (int device = devices - 1; device >= 0; --device) {
+        std::atomic<int> failures{0};
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 8; ++i) threads.emplace_back(count, device, calls, &failures);
+        for (std::thread& thread : threads) thread.join();
+        require(failures == 0, "calls from eight threads");
+        require(cudaSetDevice(device) == cudaSuccess, "cudaSetDevice");
+        repeat_in_a_graph(calls);
+    }
+    std::printf("%d devices\n", devices);
     return 0;
 }

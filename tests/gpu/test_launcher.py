@@ -210,17 +210,23 @@ def test_bits_of_a_row(shaped: dict[str, Host]) -> None:
         np.testing.assert_array_equal(alone[0].cpu().numpy(), whole[0].cpu().numpy())
 
 
-def test_threads_and_graphs(tmp_path: Path) -> None:
-    """A C++ program: eight threads with streams of their own, and calls that a CUDA graph repeats."""
+@pytest.mark.parametrize("compiler", ["nvcc", "nvrtc"])
+def test_threads_and_graphs(tmp_path: Path, compiler: str) -> None:
+    """A C++ program, on every device: eight threads with streams of their own, and calls that a CUDA graph repeats."""
     text = "param s: float = 2.0; out = s * a + b"
     program = pipeline.load(text)
     module = aot_module(program, "axpy", Options(), CompileSpec("f32"))
     header = aot_header(program, "axpy", Options(), {"": CompileSpec("f32")})
-    (tmp_path / "axpy.cu").write_text(module.text, encoding="utf-8")
+    if compiler == "nvcc":
+        kernels = [tmp_path / "axpy.cu"]
+        kernels[0].write_text(module.text, encoding="utf-8")
+    else:
+        work = Work(toolkit.find("nvrtc"), (device_info(0).arch,), Options(), 1, tmp_path)
+        kernels = compile_objects([Source("axpy", module)], work)
     (tmp_path / "axpy.h").write_text(header, encoding="utf-8")
     main = Path(__file__).parent / "launcher_program.cpp"
     command = [str(NVCC), f"-arch={device_info(0).arch}", "-std=c++17", f"-I{tmp_path}", "-o", "program"]
-    subprocess.run([*command, "axpy.cu", str(main)], check=True, cwd=tmp_path, timeout=600)
+    subprocess.run([*command, *map(str, kernels), str(main)], check=True, cwd=tmp_path, timeout=600)
     found = subprocess.run(
         [tmp_path / "program", str(sized(200, 4))], capture_output=True, text=True, timeout=600, check=False
     )
