@@ -27,6 +27,8 @@ static float* on_device(float value)
     void* found = nullptr;
     require(cudaMalloc(&found, N * sizeof(float)) == cudaSuccess, "cudaMalloc");
     require(cudaMemcpy(found, values.data(), N * sizeof(float), cudaMemcpyHostToDevice) == cudaSuccess, "cudaMemcpy");
+    // cudaMemcpy returns once pageable memory is staged, and streams that do not block do not wait for it.
+    require(cudaDeviceSynchronize() == cudaSuccess, "cudaDeviceSynchronize");
     return static_cast<float*>(found);
 }
 
@@ -57,10 +59,15 @@ static void count(int device, int calls, std::atomic<int>* failures)
     if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) ++*failures;
     float *one = on_device(1), *from = on_device(0), *to = on_device(0);
     for (int i = 0; i < 2 * calls; ++i) {
-        if (axpy(1.0, from, one, to, stream) != KGEN_SUCCESS) ++*failures;
+        const int status = axpy(1.0, from, one, to, stream);
+        if (status != KGEN_SUCCESS) std::printf("device %d: %s\n", device, axpy_error_string(status));
+        failures->fetch_add(status != KGEN_SUCCESS);
         std::swap(from, to);
     }
-    if (cudaStreamSynchronize(stream) != cudaSuccess || !all_are(from, 2.0f * calls)) ++*failures;
+    if (cudaStreamSynchronize(stream) != cudaSuccess || !all_are(from, 2.0f * calls)) {
+        std::printf("device %d: wrong results\n", device);
+        ++*failures;
+    }
     for (float* p : {one, from, to}) cudaFree(p);
     cudaStreamDestroy(stream);
 }
