@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kgen.argument_types import ArgType
 from kgen.check import check_nodes
@@ -11,7 +11,7 @@ from kgen.dtypes import DType, Kind
 from kgen.gradients.trees import call, name, number
 from kgen.ir.graph import Dim, Shape
 from kgen.program import Program
-from kgen.syntax.tree import Call, Expr
+from kgen.syntax.tree import Call, Expr, postorder
 
 
 class Facts:
@@ -20,6 +20,7 @@ class Facts:
     def __init__(self, program: Program, args: Mapping[str, ArgType]) -> None:
         self.program = program
         self._nodes = check_nodes(program, args)
+        self.read: Callable[[Expr], Expr] = lambda node: node  # a node by its name
 
     def value(self, node: Expr) -> Value:
         return self._nodes.values[id(node)]
@@ -38,13 +39,16 @@ class Facts:
     def show(self, shape: Shape) -> str:
         return self._nodes.ctx.dims.show(shape)
 
-    def extent(self, dim: Dim) -> Expr | None:
-        """The extent of a dimension as an expression: ``size(x, 1)`` of an argument; None where none has it."""
-        for argument in self.program.arguments:
-            shape = self.shape(self.of(argument.name))
+    def extent(self, dim: Dim) -> Expr:
+        """The extent of a dimension: ``size(x, 1)`` of an argument or let that has it, else of a node."""
+        names = [a.name for a in self.program.arguments] + [s.name for s in self.program.statements]
+        for own in names:
+            shape = self.shape(self.of(own))
             if dim in shape:
-                return call("size", name(argument.name), number(shape.index(dim)))
-        return None
+                return call("size", name(own), number(shape.index(dim)))
+        nodes = (node for statement in self.program.statements for node in postorder(statement.value))
+        node = next(node for node in nodes if dim in self.shape(self.value(node)))
+        return call("size", self.read(node), number(self.shape(self.value(node)).index(dim)))
 
     def shaped(self, shape: Shape) -> Expr | None:
         """An argument of this shape, else a let; None where there is none."""

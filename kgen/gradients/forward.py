@@ -20,6 +20,7 @@ class Forward:
         self.facts = facts
         self.names = names
         self.active = active
+        facts.read = lambda node: self.read(node).expr
         self.cancelled: AbstractSet[int] = frozenset()  # the nodes through which no gradient flows
         self.bound: dict[int, str] = {}  # node -> the name of its let
         self.placed: set[str] = set()  # the lets that read ``index``: they take the shape of where they are read

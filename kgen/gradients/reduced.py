@@ -126,6 +126,5 @@ def _count(facts: Facts, whole: Shape, over: list[int]) -> Expr:
         if whole[axis] == 1:
             continue
         extent = facts.extent(whole[axis])
-        assert extent is not None
         found = extent if found is None else binary("*", found, extent)
     return number(1) if found is None else found

@@ -46,9 +46,7 @@ def summed(facts: Facts, term: Term, whole: Shape, target: Shape) -> Term:
         if offset <= len(shape) and shape[-offset] != 1:
             over.append(len(shape) - offset)
         else:
-            extent = facts.extent(whole[-offset])
-            assert extent is not None
-            expr = binary("*", expr, extent)
+            expr = binary("*", expr, facts.extent(whole[-offset]))
     over += [axis for axis in range(len(shape) - len(target)) if axis not in over]  # of extent 1, and too many
     over.sort()
     if not over:

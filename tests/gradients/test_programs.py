@@ -120,6 +120,9 @@ ARRANGED: dict[str, dict[str, Any]] = {
     "out = sum(transpose(x)) * x": {"x": real(2, 3)},
     "out = flip(x, axis=1) * y + flip(x * x)": {"x": real(4, 8), "y": real(8)},
     "let g = split(x, axis=-1, by=4)\nout = sum(g * g, axis=-1)": {"x": real(3, 8)},
+    "let y = split(x, by=4) * 2\nout = y * rsqrt(mean(y * y, axis=(-2, -1), keepdims=true))": {"x": real(3, 8)},
+    "out = mean(split(x, by=2), axis=-1)": {"x": real(3, 8)},
+    "out = sum(x[:, 2:] + b)": {"x": real(3, 8), "b": real(6)},
     "out = concat(x, y, axis=1) * 2": {"x": real(3, 2), "y": real(3, 5)},
     "out = stack(x, y * y, axis=-1)": {"x": real(3, 2), "y": real(3, 2)},
     "let p = split(y, by=2)\n"
