@@ -137,6 +137,11 @@ PROGRAMS: dict[str, tuple[str, CompileSpec, list[tuple[tuple[int, ...], ...]]]] 
         CompileSpec("f32", {"a": (None, 64)}),
         [((3, 64),), ((1, 64),), ((300, 64),)],
     ),
+    "gathers": (
+        "out = a[cast<i64>(3 * b)] + 1; m = max(a[:, cast<i64>(9 * b)], axis=0) - a[1:][index(0), cast<i64>(b)]",
+        CompileSpec("f32", {"a": (None, 64), "b": (None,)}),
+        [((3, 64), (5,)), ((2, 64), (2,)), ((300, 64), (700,))],
+    ),
     "places": (
         "i = argmax(a, axis=-1); d = index(1) - index(0) + cast<i64>(b)",
         CompileSpec("f32", {"a": (None, 100), "b": (None, 3)}),
