@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgen.diagnostics import printable
 from kgen.families import classes_of, suffix_of
-from kgen.ir.graph import Gather
+from kgen.ir.graph import Gather, Scatter
 from kgen.program import Program
 from kgen.records import dataclass
 from kgen.schedule.step_layout import concrete
@@ -177,6 +177,15 @@ def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
         yield OperandFact(
             operand.name, operand.role, str(operand.dtype), array.shape, array.strides, "gathered",
             f"{moves}, at computed places; 0 outside of the array", (), count * array.itemsize,
+        )  # fmt: skip
+
+    for number in sorted(graph.scattered):
+        operand, array = graph.operands[number], lowered.arrays[number]
+        shapes = {op.shape for op in graph.ops if op.attr == Scatter(number)}
+        count = sum(math.prod(concrete(shape, lowered.sizes.extents)) for shape in shapes)
+        yield OperandFact(
+            operand.name, operand.role, str(operand.dtype), array.shape, array.strides, "scattered",
+            "element by element, at computed places; none outside of the array", (), count * array.itemsize,
         )  # fmt: skip
 
 

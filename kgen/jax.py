@@ -130,7 +130,8 @@ def _depends_on_axes(kernel: Kernel, specs: list[Spec], params: dict[str, Any]) 
 
     graph = lower_call(kernel._engine, specs, params).specialised.graph
     moves = any(isinstance(op.attr, IndexMap) and not op.attr.is_aligned for op in graph.ops)
-    return moves or any(op.name in _OF_AXES for op in graph.ops) or any(o.view is not None for o in graph.operands)
+    places = bool(graph.scattered) or any(op.name in _OF_AXES for op in graph.ops)
+    return moves or places or any(o.view is not None for o in graph.operands)
 
 
 def _jax_dtype(dtype: DType) -> Any:

@@ -68,7 +68,7 @@ class PreparedCall:
     def written(self) -> list[ArrayValue]:
         """The caller's arrays that the kernels write to."""
         graph, steps = self.lowered.specialised.graph, self.lowered.specialised.steps
-        updated = {graph.operands[graph.base(t.operand)].name for s in steps for t in s.accesses if t.writes}
+        updated = {graph.operands[graph.base(o)].name for s in steps for o in s.written}
         return [v for v in self.arrays() if v.name in updated]
 
     def arrays(self) -> list[ArrayValue]:
@@ -104,7 +104,7 @@ class PreparedCall:
         from kgen.call.fastpath import ObservedCall, Operand
 
         graph, steps = self.lowered.specialised.graph, self.lowered.specialised.steps
-        writes = {graph.base(t.operand) for s in steps for t in s.accesses if t.writes}
+        writes = {graph.base(o) for s in steps for o in s.written}
         operands = tuple(
             Operand(o.name, array, o.dtype, number in writes, number in self.outputs.fresh)
             for number, (o, array) in enumerate(

@@ -114,10 +114,10 @@ class Outputs:
         """
         graph = self.specialised.graph
         written = [
-            (number, t.operand)
+            (number, operand)
             for number, s in enumerate(self.specialised.steps)
-            for t in s.accesses
-            if t.writes and graph.operands[t.operand].role != "buffer"
+            for operand in sorted(s.written)
+            if graph.operands[operand].role != "buffer"
         ]
         for _, operand in written:
             array = self._caller_array(operand)
@@ -135,7 +135,7 @@ class Outputs:
         shape = concrete(step.shape, self.extents)
         by_row = step.reads_by_row()
         aliased = [False] * len(step.accesses)
-        earlier = {t.operand for s in self.specialised.steps[:number] for t in s.accesses if t.writes}
+        earlier = {operand for s in self.specialised.steps[:number] for operand in s.written}
         for i, one in enumerate(step.accesses):
             for j, other in enumerate(step.accesses):
                 if i != j and one.writes and (one.operand not in self.fresh or one.operand == other.operand):
@@ -149,16 +149,22 @@ class Outputs:
             for before in earlier - {one.operand} - self.fresh:
                 if self._overlap(before, one.operand):
                     raise self._overwritten_too_early(before, one.operand)
-        self._check_gathered(step, earlier)
+        self._check_places(step, earlier)
         return aliased
 
-    def _check_gathered(self, step: Step, earlier: Set[int]) -> None:
-        """No thread writes to what others read at computed places."""
-        written = {t.operand for t in step.accesses if t.writes}
+    def _check_places(self, step: Step, earlier: Set[int]) -> None:
+        """No thread writes to what others read at computed places, or at computed places to what others access."""
         for source in sorted(step.graph.gathered):
-            for operand in sorted((written | earlier) - self.fresh):
+            for operand in sorted((step.written | earlier) - self.fresh):
                 if operand == source or self._overlap(operand, source):
                     raise self._gather_error(operand, source)
+        accessed = {t.operand for t in step.accesses}
+        for target in sorted(step.graph.scattered):
+            for operand in sorted((accessed | earlier | step.graph.scattered) - {target}):
+                if self._overlap(target, operand):
+                    raise self._gather_error(target, operand)
+            if target in accessed:
+                raise self._gather_error(target, target)
 
     def _same_elements(self, step: Step, i: int, j: int, shape: tuple[int, ...]) -> bool:
         """Whether both accesses have the same element at every point: then each thread reads it before it writes."""
@@ -189,7 +195,7 @@ class Outputs:
 
     def _gather_error(self, written: int, read: int) -> Exception:
         names = [self.specialised.graph.operands[o].name for o in (written, read)]
-        message = f"`{names[0]}` is written to, and other threads read `{names[1]}` there at computed places"
+        message = f"`{names[0]}` is written to, and other threads access `{names[1]}` there at computed places"
         return error("overlap", message, f"pass a copy of `{names[1]}`")
 
     def _overlap_error(self, one: int, other: int) -> Exception:

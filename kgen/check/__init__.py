@@ -15,17 +15,18 @@ from kgen.check.casts import cast
 from kgen.check.context import Context
 from kgen.check.expressions import inline_prelude, lower, named, place_of
 from kgen.check.limits import TooLarge, too_many_arguments
+from kgen.check.scatters import scatter
 from kgen.check.scope import Late, Scope, uses_place
 from kgen.check.stores import Stored, stores
 from kgen.check.values import Deferred, Typed, Value
 from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType, Kind
-from kgen.ir.graph import Dim, Gather, Graph, IndexMap, Op, Operand, Role, Shape
+from kgen.ir.graph import Dim, Gather, Graph, IndexMap, Op, Operand, Role, Scatter, Shape
 from kgen.ir.views import Bound, Computed, Cut, Item, Pick, Split, View
 from kgen.program import Program
 from kgen.records import dataclass
 from kgen.source import Span
-from kgen.syntax.tree import Assign, Cast, Expr, Let
+from kgen.syntax.tree import Assign, Cast, Expr, Index, Let
 
 __all__ = ["Checked", "Nodes", "check", "check_nodes"]
 
@@ -102,6 +103,7 @@ class _Checker:
         self.no_arrays = not any(isinstance(a, ArrayArg) for a in args.values())
         self.shape: Shape = tuple(self.ctx.dims.fresh(n) for n in shape) if self.no_arrays else ()
         self.stores: list[tuple[Stored, Span]] = []
+        self.scatters: list[Op] = []
         self.updated = frozenset(a.name for a in program.arguments if a.role == "inout")
         self.declared = {o.name: o.dtype for o in program.outputs}
 
@@ -189,6 +191,8 @@ class _Checker:
         value = self._right_hand_side(statement.value)
         if value is None:
             self.names[statement.name] = None
+        elif statement.at is not None:
+            self._scatter(statement, statement.at, value)
         elif statement.name not in self.updated:
             self._output(statement, value)
         elif statement.name in self.numbers:  # else the argument has an error
@@ -245,6 +249,20 @@ class _Checker:
             return
         self._store(statement, typed, operand.dtype, operand.shape, "inout")
 
+    def _scatter(self, statement: Assign, at: Index, value: Value) -> None:
+        """``name[items] = value``."""
+        place = place_of(self.ctx, self._scope(()), at)
+        target = None if place is None else lower(self.ctx, replace(self._scope(()), place=place or self.shape), at)
+        operand = self.numbers[statement.name]
+        dtype = self.ctx.arrays.operands[operand].dtype
+        typed = self.ctx.typed(value, self._met(value, dtype))
+        if not isinstance(target, Typed) or typed is None:
+            return
+        if self._same_kind(typed.dtype, dtype, f"`{statement.name}`", statement):
+            number = self._converted(self.ctx.convert(typed, dtype), dtype, statement.value.span)
+            store = scatter(self.ctx, at, target, operand, replace(typed, id=number))
+            self.scatters += [] if store is None else [store]
+
     def _met(self, value: Value, dtype: DType | None) -> DType | None:
         """The dtype that a weak value takes from the array that it is stored to, if its kind fits."""
         return None if dtype is None or isinstance(value, Typed) or value.kind > dtype.kind else dtype
@@ -269,12 +287,8 @@ class _Checker:
         return False
 
     def _store(self, statement: Assign, value: Typed, dtype: DType, shape: Shape, role: Role) -> None:
-        converted = self.ctx.convert(value, dtype)
         span = statement.value.span
-        if converted.imag is not None:
-            number = self.ctx.builder.op("complex", (converted.id, converted.imag), dtype=dtype, span=span)
-        else:
-            number = self.ctx.cast(converted.id, dtype, span)
+        number = self._converted(self.ctx.convert(value, dtype), dtype, span)
         if role == "output":
             self.numbers[statement.name] = self.ctx.arrays.add(Operand(statement.name, dtype, shape, "output"))
         whole = Stored(self.numbers[statement.name], number, shape)
@@ -286,6 +300,12 @@ class _Checker:
         self.stores += [(one, statement.span) for one in found]
         self.names[statement.name] = named(self.ctx, self.ctx.unpack(number, dtype, shape, span), statement.name)
 
+    def _converted(self, value: Typed, dtype: DType, span: Span) -> int:
+        """The op of a value as it is stored."""
+        if value.imag is not None:
+            return self.ctx.builder.op("complex", (value.id, value.imag), dtype=dtype, span=span)
+        return self.ctx.cast(value.id, dtype, span)
+
     # --- the kernel -------------------------------------------------------------------------------
 
     def _finish(self) -> Graph:
@@ -294,7 +314,7 @@ class _Checker:
             access = IndexMap(one.operand, tuple(range(len(one.shape))))
             dtype = self.ctx.arrays.operands[one.operand].dtype
             ops.append(Op("store", (one.value,), dtype, one.shape, access, span=span))
-        ops = _without(ops, self.ctx.arrays.arranged)
+        ops = _without([*ops, *self.scatters], self.ctx.arrays.arranged)
         found = self.ctx.arrays.operands
         # Views come last, those of outputs behind the others.
         order = sorted(range(len(found)), key=lambda n: (found[n].view is not None, found[n].role == "output"))
@@ -361,4 +381,6 @@ class _Renamer:
             attr = IndexMap(self.numbers[attr.operand], attr.axes)
         elif isinstance(attr, Gather):
             attr = Gather(self.numbers[attr.operand])
+        elif isinstance(attr, Scatter):
+            attr = Scatter(self.numbers[attr.operand])
         return Op(op.name, op.args, op.dtype, self.shape(op.shape), attr, op.label, op.span)

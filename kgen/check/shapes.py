@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kgen.check.context import Context
@@ -181,21 +182,11 @@ def _moved(ctx: Context, root: int, old: Shape, new: Shape, places: tuple[int, .
     but for those of the coordinates of gathered axes.
     """
     ops = ctx.builder.ops
-    needed: set[int] = set()
-    coordinates: set[int] = set()
-    stack = [root]
-    while stack:
-        number = stack.pop()
-        if number not in needed:
-            needed.add(number)
-            if ops[number].name == "index":
-                return None
-            args = ops[number].args if ops[number].name not in ("reduce", "expand") else ()
-            own = {a for a in args if ops[number].name == "gather" and ops[a].name == "index"}
-            coordinates |= own
-            stack.extend(a for a in args if a not in own)
+    needed = _needed(ops, root)
+    if needed is None:
+        return None
     moved: dict[int, int] = {}
-    for number in sorted(needed | coordinates):
+    for number in sorted(needed):
         op = ops[number]
         if not op.shape:  # broadcasting does the rest
             moved[number] = number
@@ -212,6 +203,24 @@ def _moved(ctx: Context, root: int, old: Shape, new: Shape, places: tuple[int, .
     # One part of a complex number may have fewer axes than the number.
     bare = ops[found].shape != new and not any(dim != 1 for dim in new)
     return _expanded(ctx, found, new) if bare else found
+
+
+def _needed(ops: Sequence[Op], root: int) -> set[int] | None:
+    """The ops that take part in :func:`_moved`; None if one is index()."""
+    needed: set[int] = set()
+    coordinates: set[int] = set()
+    stack = [root]
+    while stack:
+        number = stack.pop()
+        if number not in needed:
+            needed.add(number)
+            if ops[number].name == "index":
+                return None
+            args = ops[number].args if ops[number].name not in ("reduce", "expand") else ()
+            own = {a for a in args if ops[number].name == "gather" and ops[a].name == "index"}
+            coordinates |= own
+            stack.extend(a for a in args if a not in own)
+    return needed | coordinates
 
 
 def _through(op: Op, rank: int, places: tuple[int, ...]) -> tuple[Shape, Attr]:

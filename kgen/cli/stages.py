@@ -68,7 +68,7 @@ def _step(number: int, step: Step) -> str:
     reduced = pipeline.reduced_dims(step)
     space = f"[{', '.join(map(str, kept))}]" + (f", reduces [{', '.join(map(str, reduced))}]" if reduced else "")
     names = [step.graph.operands[t.operand].name for t in step.accesses]
-    writes = [name for name, t in zip(names, step.accesses, strict=True) if t.writes]
+    writes = [step.graph.operands[number].name for number in sorted(step.written)]
     reads = [name for name, t in zip(names, step.accesses, strict=True) if t.reads]
     facts = f"over {space}; writes {', '.join(writes)}" + (f"; reads {', '.join(reads)}" if reads else "")
     return f"# step {number}: {facts}\n{print_kernel(step.graph)}"

@@ -14,7 +14,7 @@ from kgen.codegen import names
 from kgen.codegen.arguments import Argument, used
 from kgen.codegen.context import ElementContext
 from kgen.codegen.expressions import Level, Spelling
-from kgen.codegen.gathers import element_at, needed, place_name, sources
+from kgen.codegen.gathers import element_at, needed, place_name, sources, store_at
 from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.literals import in_hex
 from kgen.codegen.quotients import (
@@ -29,7 +29,7 @@ from kgen.codegen.quotients import (
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults, short_results, spell_short
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
 from kgen.dtypes import INT64
-from kgen.ir.graph import Gather, IndexMap, Op
+from kgen.ir.graph import Gather, IndexMap, Op, Scatter
 from kgen.partition.step import Step
 from kgen.records import dataclass
 
@@ -172,11 +172,12 @@ class Writer:
                 uses[arg] += 1
         self.origins = self._origins()
         self.selects = any(graph.ops[number].name == "where" for number in numbers)
-        self.outputs = {graph.operands[t.operand].name for t in self.step.accesses if t.writes}
+        self.outputs = {graph.operands[number].name for number in self.step.written}
         stores: dict[int, list[int]] = {}  # value -> the stores (or reductions) of it
+        scattered = [number for number in numbers if isinstance(graph.ops[number].attr, Scatter)]
         for number in numbers:
             op = graph.ops[number]
-            if op.name in _SINKS:
+            if op.name in _SINKS and number not in scattered:
                 stores.setdefault(op.args[0], []).append(number)
         for number in numbers:
             op = graph.ops[number]
@@ -194,6 +195,8 @@ class Writer:
                 stores.pop(number, None)
         # The remaining stores write an operand or a constant unchanged.
         self._store([number for numbers in stores.values() for number in numbers])
+        for number in scattered:
+            self._scatter(number)
 
     def lines(self, selected: Sequence[int]) -> tuple[str, ...]:
         """Write the selected ops.  Returns the lines that this adds."""
@@ -246,6 +249,18 @@ class Writer:
             assert isinstance(op.attr, IndexMap)
             self.comment(self.origins[number])
             self.put(f"{self.places[op.attr.operand]} = {self.exprs[op.args[0]].code};", number)
+
+    def _scatter(self, number: int) -> None:
+        """Write a result at computed places."""
+        op, ops = self.step.graph.ops[number], self.step.graph.ops
+        assert isinstance(op.attr, Scatter)
+        of, value = self.step.graph.operands[op.attr.operand], self.exprs[op.args[0]].code
+        self.comment(self.origins[number])
+        inside = self.unique(names.inside(of.name))
+        found = store_at(of, [ops[a] for a in op.args[1:]], self.places_of(number)[1:], inside, value)
+        for line in found.lines:
+            self.put(line, number)
+        self.helpers += found.helpers
 
     def put(self, line: str, number: int) -> None:
         """Write a line that computes op ``number``."""

@@ -142,4 +142,4 @@ class _Functions:
 
 
 def _first_output(step: Step) -> str:
-    return next(step.graph.operands[t.operand].name for t in step.accesses if t.writes)
+    return step.graph.operands[min(step.written)].name

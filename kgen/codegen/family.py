@@ -81,7 +81,7 @@ class Parameters:
         ``ld.global.nc``, which compilers move ahead of the wait for earlier kernels.
         """
         found = Parameters()
-        written = {t.operand for t in step.accesses if t.writes}
+        written = step.written
         for number in step.operands:
             operand = step.graph.operands[number]
             accesses = zip(step.accesses, schedule.accesses, strict=True)
@@ -89,7 +89,7 @@ class Parameters:
             const, restrict = "" if number in written else "const ", "__restrict__ " if alone else ""
             declaration = f"{const}{storage_type(operand.dtype)}* {restrict}{names.pointer(operand.name)}"
             found.add(Parameter("buffer" if operand.role == "buffer" else "pointer", number), declaration)
-        for number in sorted(step.graph.gathered):
+        for number in sorted(step.graph.gathered | step.graph.scattered):
             operand = step.graph.operands[number]
             declaration = f"const ArrayShape<{len(operand.shape)}> {names.shape(operand.name)}"
             found.add(Parameter("shape", number, rank=len(operand.shape)), declaration)

@@ -9,7 +9,7 @@ from kgen.codegen.arguments import Argument
 from kgen.codegen.c_types import storage_type
 from kgen.codegen.expressions import Expr, Level
 from kgen.codegen.lines import MAX_COLUMNS
-from kgen.ir.graph import Dim, Gather, Graph, Op, Operand
+from kgen.ir.graph import Dim, Gather, Graph, Op, Operand, Scatter
 from kgen.partition.step import Step
 from kgen.records import dataclass
 
@@ -44,6 +44,27 @@ def element_at(of: Operand, places: Sequence[Op], codes: Sequence[str], at: str,
 
 
 @dataclass(frozen=True, slots=True)
+class StoreAt:
+    """The lines that store an element, and the helpers that they call."""
+
+    lines: tuple[str, ...]
+    helpers: tuple[str, ...]
+
+
+def store_at(of: Operand, places: Sequence[Op], codes: Sequence[str], inside: str, value: str) -> StoreAt:
+    """Lines that store a value at these places of an operand, if they are inside of it."""
+    shape, pointer = names.shape(of.name), names.pointer(of.name)
+    terms = [f"{code} * {shape}.stride[{axis}]" for axis, code in enumerate(codes) if not _is_zero(places[axis])]
+    store = f"{pointer}[{' + '.join(terms or ['0'])}] = {value};"
+    checked = [axis for axis, place in enumerate(places) if not _is_within(place, of.shape[axis])]
+    tests = [f"is_inside({codes[axis]}, {shape}.extent[{axis}])" for axis in checked]
+    if not tests:
+        return StoreAt((store,), ())
+    lines = _broken(f"const bool {inside} = ", " && ", tests)
+    return StoreAt((*lines, f"if ({inside}) {{", f"    {store}", "}"), ("is_inside",))
+
+
+@dataclass(frozen=True, slots=True)
 class RowAt:
     """The text of a row's address, null where it is outside; and the lines before it."""
 
@@ -67,10 +88,10 @@ def row_at(of: Operand, places: Sequence[Op], codes: Sequence[str], along: int |
 
 
 def place_name(graph: Graph, op: Op) -> str | None:
-    """A name for an op that is a place of a gather; None for others."""
+    """A name for an op that is a place of a gather or scatter; None for others."""
     for user in graph.ops:
-        if isinstance(user.attr, Gather):
-            for axis, a in enumerate(user.args):
+        if isinstance(user.attr, Gather | Scatter):
+            for axis, a in enumerate(user.args[len(user.args) - len(graph.operands[user.attr.operand].shape) :]):
                 if graph.ops[a] is op:
                     return names.place(graph.operands[user.attr.operand].name, axis)
     return None
@@ -99,13 +120,14 @@ def _is_within(place: Op, dim: Dim) -> bool:
 
 
 def sources(step: Step, selected: Iterable[int]) -> list[Argument]:
-    """Parameters for the operands that some of a step's ops read at computed places."""
+    """Parameters for the operands that some of a step's ops read or write at computed places."""
     attrs = (step.graph.ops[number].attr for number in selected)
     found: list[Argument] = []
-    for number in sorted({attr.operand for attr in attrs if isinstance(attr, Gather)}):
+    for number in sorted({attr.operand for attr in attrs if isinstance(attr, Gather | Scatter)}):
         operand = step.graph.operands[number]
         pointer, shape = names.pointer(operand.name), names.shape(operand.name)
-        found.append(Argument("source", number, f"const {storage_type(operand.dtype)}* {pointer}"))
+        const = "" if number in step.graph.scattered else "const "
+        found.append(Argument("source", number, f"{const}{storage_type(operand.dtype)}* {pointer}"))
         found.append(Argument("source", number, f"const ArrayShape<{len(operand.shape)}>& {shape}"))
     return found
 

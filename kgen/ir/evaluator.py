@@ -13,7 +13,7 @@ import numpy as np
 
 from kgen.dtypes import FLOAT64, DType
 from kgen.ir import exact, special
-from kgen.ir.graph import CastMode, Gather, Graph, IndexMap, Op, Reduction, Shape, odd_float
+from kgen.ir.graph import CastMode, Gather, Graph, IndexMap, Op, Reduction, Scatter, Shape, odd_float
 from kgen.ir.reduction_values import reduce
 from kgen.ir.rounding import Array, cast, numpy_dtype
 from kgen.ir.views import Bound, Cut, Split, View, evaluate as bound_value, shape_of
@@ -127,7 +127,9 @@ def _load(frame: Frame, op: Op) -> Array:
     return np.expand_dims(value, tuple(i for i, axis in enumerate(op.attr.axes) if axis is None))
 
 
-def _store(frame: Frame, op: Op, value: Array) -> Array:
+def _store(frame: Frame, op: Op, value: Array, *places: Array) -> Array:
+    if isinstance(op.attr, Scatter):
+        return _scatter(frame, op.attr.operand, np.broadcast_to(value, frame.extents(op.shape)), places)
     assert isinstance(op.attr, IndexMap)
     result = _written(frame, op.attr.operand)
     walked = [axis for axis in op.attr.axes if axis is not None]
@@ -144,9 +146,7 @@ def _gather(frame: Frame, op: Op, *places: Array) -> Array:
     array = frame.arrays[op.attr.operand]
     assert array is not None
     whole = np.broadcast_arrays(*places)
-    inside = np.ones(whole[0].shape, bool)
-    for place, extent in zip(whole, array.shape, strict=True):
-        inside &= (place >= 0) & (place < extent)
+    inside = _all_inside(whole, array.shape)
     value = np.zeros(inside.shape, array.dtype)
     value[inside] = array[tuple(place[inside] for place in whole)]
     return value
@@ -162,6 +162,25 @@ def _written(frame: Frame, number: int) -> Array:
         new = np.empty(frame.extents(operand.shape), numpy_dtype(operand.dtype)) if before is None else before.copy()
         frame.stored[number] = new
     return frame.stored[number]
+
+
+def _scatter(frame: Frame, operand: int, value: Array, places: Sequence[Array]) -> Array:
+    """The array with some elements replaced; of several values for one place, one wins."""
+    array = frame.arrays[operand]
+    assert array is not None
+    found = [np.broadcast_to(place, value.shape) for place in places]
+    inside = _all_inside(found, array.shape)
+    result = frame.stored[operand] = array.copy()
+    result[tuple(place[inside] for place in found)] = value[inside]
+    return value
+
+
+def _all_inside(places: Sequence[Array], shape: tuple[int, ...]) -> Array:
+    """Where all places are within their axes."""
+    inside = np.ones(places[0].shape, bool)
+    for place, extent in zip(places, shape, strict=True):
+        inside &= (place >= 0) & (place < extent)
+    return inside
 
 
 def _scalar(frame: Frame, op: Op) -> Array:

@@ -68,6 +68,13 @@ class Gather:
 
 
 @dataclass(frozen=True, slots=True)
+class Scatter:
+    """Of a store: it writes at computed places, the arguments after the value, and nothing where one is outside."""
+
+    operand: int
+
+
+@dataclass(frozen=True, slots=True)
 class CastMode:
     """How a cast rounds (by default ``rne`` to a float and ``rz`` to an integer), and whether it saturates."""
 
@@ -105,7 +112,7 @@ COMPLEX_KINDS = ("prod", "logsumexp")
 #: Kinds without a value for an empty axis.
 NO_IDENTITY = frozenset({"min", "max", "argmin", "argmax"})
 
-Attr = int | str | IndexMap | Gather | CastMode | Reduction | None
+Attr = int | str | IndexMap | Gather | Scatter | CastMode | Reduction | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +164,11 @@ class Graph:
     def gathered(self) -> frozenset[int]:
         """The operands that are read at computed places."""
         return frozenset(op.attr.operand for op in self.ops if isinstance(op.attr, Gather))
+
+    @property
+    def scattered(self) -> frozenset[int]:
+        """The operands that are written at computed places."""
+        return frozenset(op.attr.operand for op in self.ops if isinstance(op.attr, Scatter))
 
     @property
     def stores(self) -> tuple[Op, ...]:

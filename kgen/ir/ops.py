@@ -42,7 +42,7 @@ def _float(arity: int, f32: float, f64: float) -> OpRow:
 OPS: dict[str, OpRow] = {
     # structure
     "load": OpRow(0, "*", "stated"),  # attr: Access
-    "store": OpRow(1, "*", "stated"),  # attr: Access
+    "store": OpRow(None, "*", "stated"),  # attr: Access; or Scatter, and places like those of a gather
     "gather": OpRow(None, "i", "stated"),  # attr: Gather; the places along each axis of the operand, from 0
     "scalar": OpRow(0, "*", "stated"),  # attr: index into Kernel.scalars
     "const": OpRow(0, "*", "stated"),  # attr: the bit pattern

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from kgen.dtypes import DType
-from kgen.ir.graph import CastMode, Gather, Graph, IndexMap, Op, Operand, Reduction, Shape, from_bits, to_bits
+from kgen.ir.graph import CastMode, Gather, Graph, IndexMap, Op, Operand, Reduction, Scatter, Shape, from_bits, to_bits
 from kgen.ir.views import show, show_bound
 
 
@@ -46,6 +46,9 @@ def _type(dtype: DType, shape: Shape) -> str:
 
 def _op(kernel: Graph, number: int, op: Op) -> str:
     arguments = ", ".join(f"%{i}" for i in op.args)
+    if op.name == "store" and isinstance(op.attr, Scatter):
+        name = kernel.operands[op.attr.operand].name if 0 <= op.attr.operand < len(kernel.operands) else "?"
+        return f"store<scatter> {arguments}, {name} : {_type(op.dtype, op.shape)}"
     if op.name == "store" and isinstance(op.attr, IndexMap):
         typed = "" if (op.dtype, op.shape) == accessed(kernel.operands, op.attr) else f" : {_type(op.dtype, op.shape)}"
         return f"store {arguments}, {_access(kernel, op)}{typed}"

@@ -24,6 +24,7 @@ from kgen.ir.graph import (
     Reduction,
     Role,
     Scalar,
+    Scatter,
     Shape,
     to_bits,
 )
@@ -157,10 +158,11 @@ def _attr(
     scalars: list[Scalar],
 ) -> Attr:
     match name:
-        case "load" | "store":
+        case "load" | "store" if modes is None:
             return _access(word, operands)
-        case "gather":
-            return Gather([operand.name for operand in operands].index(word))
+        case "gather" | "store":
+            number = [operand.name for operand in operands].index(word)
+            return Gather(number) if name == "gather" else Scatter(number)
         case "const":
             return constant_bits(word, dtype)
         case "scalar":

@@ -16,6 +16,7 @@ from kgen.ir.graph import (
     Op,
     Operand,
     Reduction,
+    Scatter,
     Shape,
     reduced_shape,
 )
@@ -136,7 +137,7 @@ class _Verifier:
             case "load":
                 self._access(op, stores=False)
             case "store":
-                self._store(op, arguments[0])
+                self._store(op, arguments[0], arguments[1:])
             case "reduce":
                 self._reduce(op, arguments[0])
             case "expand":
@@ -149,7 +150,7 @@ class _Verifier:
     def _dtypes(self, op: Op, arguments: list[Op]) -> None:
         row = OPS[op.name]
         common: DType | None = None
-        for position, argument in enumerate(arguments):
+        for position, argument in enumerate(arguments[:1] if op.name == "store" else arguments):
             fixed = _FIXED.get((op.name, position))
             if fixed is not None:
                 if argument.dtype is not fixed:
@@ -230,15 +231,19 @@ class _Verifier:
 
     def _gather(self, op: Op, arguments: list[Op]) -> None:
         assert isinstance(op.attr, Gather)
-        if not 0 <= op.attr.operand < len(self.kernel.operands):
-            self.complain(f"no operand has the number {op.attr.operand}")
+        self._places(op, op.attr.operand, arguments)
+
+    def _places(self, op: Op, number: int, places: list[Op], role: str | None = None) -> None:
+        """Places of an operand.  ``role``: what it has to be."""
+        if not 0 <= number < len(self.kernel.operands):
+            self.complain(f"no operand has the number {number}")
             return
-        operand = self.kernel.operands[op.attr.operand]
-        if operand.role == "output":
-            self.complain(f"reads the output `{operand.name}`")
-        if len(arguments) != len(operand.shape):
-            self.complain(f"{len(arguments)} places for the {len(operand.shape)} axes of `{operand.name}`")
-        if any(argument.dtype is not INT64 for argument in arguments):
+        operand = self.kernel.operands[number]
+        if operand.role == "output" or role not in (None, operand.role):
+            self.complain(f"`{operand.name}` is an {operand.role}")
+        if len(places) != len(operand.shape):
+            self.complain(f"{len(places)} places for the {len(operand.shape)} axes of `{operand.name}`")
+        if any(place.dtype is not INT64 for place in places):
             self.complain("places are int64")
         if op.dtype is not operand.dtype:
             self.complain(f"`{operand.name}` holds {operand.dtype}, not {op.dtype}")
@@ -288,13 +293,16 @@ class _Verifier:
             self.complain(f"this access of `{operand.name}` has the shape {list(shape)}, not {list(op.shape)}")
         return True
 
-    def _store(self, op: Op, value: Op) -> None:
-        self._access(op, stores=True)
+    def _store(self, op: Op, value: Op, places: list[Op]) -> None:
+        if isinstance(op.attr, Scatter):
+            self._places(op, op.attr.operand, places, "inout")
+        else:
+            self._access(op, stores=True)
         if value.dtype is not op.dtype:
             self.complain(f"store of {value.dtype} as {op.dtype}: write a cast")
         if broadcast([value.shape, op.shape]) != op.shape:
             self.complain(f"a value of shape {list(value.shape)} does not broadcast to {list(op.shape)}")
-        if isinstance(op.attr, IndexMap) and self.number is not None:
+        if isinstance(op.attr, IndexMap | Scatter) and self.number is not None:
             first = self.stored.setdefault(op.attr.operand, self.number)
             if first != self.number:
                 self.complain(f"%{first} already stores to this operand")

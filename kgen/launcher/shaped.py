@@ -65,9 +65,9 @@ def _sizes(one: ExtentClass, numbers: Numbers, entries: Sequence[Entry]) -> Iter
 
 
 def _shapes(one: ExtentClass, numbers: Numbers) -> Iterator[Member]:
-    """The extents and strides of arrays that kernels read at computed places."""
-    graph = one.lowered.specialised.graph
-    for number in sorted({operand for step in one.lowered.specialised.steps for operand in step.graph.gathered}):
+    """The extents and strides of arrays that kernels access at computed places."""
+    graph, steps = one.lowered.specialised.graph, one.lowered.specialised.steps
+    for number in sorted({n for step in steps for n in step.graph.gathered | step.graph.scattered}):
         array = one.lowered.arrays[number]
         value = f"{{{{{_list(numbers, array.shape)}}}, {{{_list(numbers, array.strides)}}}}}"
         yield Member(f"ArrayShape<{len(array.shape)}> {shape(graph.operands[number].name)}", value)

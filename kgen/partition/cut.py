@@ -45,7 +45,7 @@ def cut(
         {op.attr.operand for op in kernel.ops if op.name == name and isinstance(op.attr, IndexMap)}
         for name in ("load", "store")
     )
-    loads |= kernel.gathered
+    loads, stores = loads | kernel.gathered, stores | kernel.scattered
     sinks = [n for n, op in enumerate(kernel.ops) if op.name == "store"]
     fused_kernels = Fuser(tracer, frozenset(loads & stores)).kernels(sinks)
     buffers = {n: None for fused in fused_kernels for n in sorted(fused.sinks) if kernel.ops[n].name != "store"}

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 from heapq import heapify, heappop, heappush
 
-from kgen.ir.graph import Gather, IndexMap, Op, Shape
+from kgen.ir.graph import Gather, IndexMap, Op, Scatter, Shape
 from kgen.partition.trace import AxisMap, KernelSpace, Read, Trace, Tracer, squeezed
 from kgen.records import dataclass
 
@@ -41,7 +41,7 @@ class FusedKernel:
     fused: set[int] = field(default_factory=set)
     loaded: set[int] = field(default_factory=set)
     reads: dict[int, set[Read]] = field(default_factory=dict)
-    writes: dict[int, AxisMap] = field(default_factory=dict)
+    writes: dict[int, AxisMap | None] = field(default_factory=dict)
 
     def take(self, trace: Trace, sinks: Iterable[int]) -> None:
         self.sinks += sinks
@@ -52,12 +52,12 @@ class FusedKernel:
         self.writes |= trace.writes
 
 
-def races(space: KernelSpace, reads: Iterable[Read], writes: dict[int, AxisMap]) -> bool:
+def races(space: KernelSpace, reads: Iterable[Read], writes: dict[int, AxisMap | None]) -> bool:
     """Whether a thread reads what another one writes."""
     return any(r.operand in writes and _is_elsewhere(space, r, writes[r.operand]) for r in reads)
 
 
-def _is_elsewhere(space: KernelSpace, read: Read, written: AxisMap) -> bool:
+def _is_elsewhere(space: KernelSpace, read: Read, written: AxisMap | None) -> bool:
     """Whether a thread may read an element that another one writes."""
     if read.axes is None or read.axes != written:
         return True
@@ -120,7 +120,7 @@ class Fuser:
             if read is not None and store not in merged:
                 alike.setdefault((self.ops[store].shape, read if self.separates else 0), []).append(store)
                 continue
-            trace = self.tracer.alone(store, separate=store in separate)
+            trace = self.tracer.alone(store, separate=store in separate or self.scatters(store))
             if store in merged:
                 together.setdefault(trace.space, []).append(store)
             else:
@@ -139,6 +139,10 @@ class Fuser:
                 units.append(Unit((n,), self.tracer.alone(n)))
         return units
 
+    def scatters(self, sink: int) -> bool:
+        """Whether a sink writes at computed places, which kernels that reduce do not."""
+        return isinstance(self.ops[sink].attr, Scatter)
+
     def _in_rows(self, together: dict[KernelSpace, list[int]]) -> dict[KernelSpace, list[int]]:
         """The same, with updates that reduce nothing in the space of those that reduce, where it has their axes."""
         rows = [space for space in together if space.reduced is not None]
@@ -155,7 +159,7 @@ class Fuser:
             trace = self.tracer.alone(store, separate=True)
         return Unit(sinks, trace)
 
-    def _updates(self, trace: Trace) -> dict[int, AxisMap]:
+    def _updates(self, trace: Trace) -> dict[int, AxisMap | None]:
         return {o: axes for o, axes in trace.writes.items() if o in self.updated}
 
     # --- order ----------------------------------------------------------------------------------------
@@ -297,7 +301,7 @@ class _Placement:
         if (trace.space.reduced is None) == flat or not tracer.chained:
             return None
         rows, others = (trace.space, kernel.sinks) if flat else (kernel.space, unit.sinks)
-        if any(rows.place(tracer.ops[n].shape) is None for n in others):
+        if any(rows.place(tracer.ops[n].shape) is None or self.fuser.scatters(n) for n in others):
             return None
         moved = tracer.run(rows, others)
         if moved.fused:  # its reads would differ from those that the order was made for

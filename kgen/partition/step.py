@@ -34,8 +34,13 @@ class Step:
 
     @property
     def operands(self) -> list[int]:
-        """The operands that it accesses, those that are read at computed places included."""
-        return sorted({t.operand for t in self.accesses} | self.graph.gathered)
+        """The operands that it accesses, those at computed places included."""
+        return sorted({t.operand for t in self.accesses} | self.graph.gathered | self.graph.scattered)
+
+    @property
+    def written(self) -> frozenset[int]:
+        """The operands that it writes to, those at computed places included."""
+        return frozenset(t.operand for t in self.accesses if t.writes) | self.graph.scattered
 
     def reads_by_row(self) -> set[tuple[int, tuple[int | None, ...]]]:
         """Accesses (operand and axes) to one element per row, which all threads of the row may read."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from heapq import heappop, heappush
 
-from kgen.ir.graph import Gather, Graph, IndexMap, Op, Reduction, Shape
+from kgen.ir.graph import Gather, Graph, IndexMap, Op, Reduction, Scatter, Shape
 from kgen.records import dataclass
 
 AxisMap = tuple[
@@ -95,7 +95,22 @@ class Trace:
     loaded: dict[tuple[int, AxisMap], None] = field(default_factory=dict)
     fused: set[int] = field(default_factory=set)
     reads: set[Read] = field(default_factory=set)
-    writes: dict[int, AxisMap] = field(default_factory=dict)  # operand -> axes
+    writes: dict[int, AxisMap | None] = field(default_factory=dict)  # operand -> axes; None: at computed places
+
+    def note(self, number: int, op: Op, place: AxisMap, by_row: bool) -> None:
+        """Add what an op reads, writes or reduces."""
+        rank = len(self.space.dims)
+        match op.attr:
+            case IndexMap(operand) if op.name == "load":
+                self.reads.add(Read(operand, spread(op, place, rank), by_row))
+            case IndexMap(operand):
+                self.writes[operand] = spread(op, place, rank)
+            case Gather(operand):
+                self.reads.add(Read(operand, None, True))
+            case Scatter(operand):
+                self.writes[operand] = None
+            case Reduction():
+                self.fused.add(number)
 
     @property
     def buffers(self) -> set[int]:
@@ -208,14 +223,7 @@ class Tracer:
                 if (number, place) not in ends and self._is_loaded(number, place, by_row, space):
                     found.loaded[number, place] = None
                     continue
-                if op.name == "load" and isinstance(op.attr, IndexMap):
-                    found.reads.add(Read(op.attr.operand, spread(op, place, len(space.dims)), by_row))
-                elif isinstance(op.attr, Gather):
-                    found.reads.add(Read(op.attr.operand, None, True))
-                elif op.name == "store" and isinstance(op.attr, IndexMap):
-                    found.writes[op.attr.operand] = spread(op, place, len(space.dims))
-                elif op.name == "reduce":
-                    found.fused.add(number)
+                found.note(number, op, place, by_row)
                 varies = by_row or op.name == "reduce" or space.varies_along_row(place)
                 for a, where in zip(op.args, below(op, place, self.ops, space), strict=True):
                     want(a, where, varies)

@@ -32,6 +32,7 @@ class Binding:
     used: bool = False
     updated: Span | None = None  # where an inout is assigned
     update_position: int = -1
+    scattered: bool = False  # whether it is assigned at computed places
 
 
 class Bindings:
@@ -59,8 +60,21 @@ class Bindings:
                     self.defs[statement.name] = statement
             case Let():
                 self._bind(statement.name, "let", statement.name_span, position)
-            case Assign():
+            case Assign(at=None):
                 self._bind(statement.name, "output", statement.name_span, position)
+            case Assign():
+                self._scatter(position, statement)
+
+    def _scatter(self, position: int, statement: Assign) -> None:
+        """``name[items] = value``: of an inout argument."""
+        name, old = statement.name, self.names.get(statement.name)
+        if old is None or old.role == "output":
+            message = f"`{name}` is no argument, so it has no elements to keep"
+            hint = f"add the line `inout {name}`, which this updates at some places"
+            self.reporter.error("assign-index", message, statement.name_span, hint=hint)
+            return
+        self._bind(name, "output", statement.name_span, position)
+        old.scattered = True
 
     def _bind(self, name: str, role: Role, span: Span, position: int) -> bool:
         if role in ("input", "inout", "param") and name in CALL_KEYWORDS:

@@ -116,6 +116,8 @@ class _Resolver:
                 self._walk(statement.value, position, None)
                 self.statements.append(statement)
             case Assign():
+                if statement.at is not None:
+                    self._walk(statement.at, position, None)
                 self._walk(statement.value, position, None)
                 self.statements.append(statement)
                 self._output(statement)
@@ -125,7 +127,9 @@ class _Resolver:
         self.arguments.append(Argument(declared.name, role, dtype, declared.span))
 
     def _output(self, statement: Assign) -> None:
-        binding = self.bindings[statement.name]
+        binding = self.bindings.get(statement.name)
+        if binding is None:
+            return  # an error
         dtype = statement.type.dtype if statement.type is not None else None
         if binding.role == "output":
             self.outputs.append(Output(statement.name, dtype, statement.name_span))
@@ -193,6 +197,10 @@ class _Resolver:
                 self._outside_def(name, span, inside, (binding.span,))
         elif binding.role in ("let", "output") and binding.position >= position:
             self._read_early(name, binding, span, position)
+        elif binding.scattered and binding.update_position < position:
+            message = f"`{name}` is read after it is written at computed places, which is not supported yet"
+            hint = "read it in another program, or before"
+            self.reporter.error("not-yet", message, span, marks=(binding.updated or binding.span,), hint=hint)
 
     def _read_early(self, name: str, binding: Binding, span: Span, position: int) -> None:
         line = self.source.line_of(binding.span.start)

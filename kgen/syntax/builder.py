@@ -79,6 +79,13 @@ class Builder:
         span = _between(name, value)
         return tree.Assign(span=span, name=name.text, name_span=_span(name), type=type_name, value=value)
 
+    def scatter(self, children: list[Any]) -> tree.Assign:
+        name, value = children[0], children[-1]
+        of = tree.Name(span=_span(name), id=name.text)
+        at = self.index([of, *children[1:-2]])
+        span = _between(name, value)
+        return tree.Assign(span=span, name=name.text, name_span=_span(name), type=None, value=value, at=at)
+
     def declared(self, children: list[Any]) -> tree.Declared:
         type_name = children[2] if len(children) > 1 else None
         if type_name is not None:

@@ -108,4 +108,5 @@ def show_statement(node: Statement) -> str:
             return f"(let {node.name} {show(node.value)})"
         case Assign():
             kind = f":{show(node.type)}" if node.type is not None else ""
-            return f"(= {node.name}{kind} {show(node.value)})"
+            target = f"{node.name}{kind}" if node.at is None else show(node.at)
+            return f"(= {target} {show(node.value)})"

@@ -218,12 +218,16 @@ class Let(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Assign(Node):
-    """``name = value`` or ``name: type = value``: an output, or the update of an ``inout``."""
+    """``name = value`` or ``name: type = value``: an output, or the update of an ``inout``.
+
+    ``at``: what is written of it, in ``name[items] = value``.
+    """
 
     name: str
     name_span: Span
     type: TypeName | None
     value: Expr
+    at: Index | None = None
 
 
 Statement = Input | Inout | Param | Def | Let | Assign

@@ -176,6 +176,13 @@ def gathered_cache(src_cache: Array, block_table: Array, cu_seq_lens: Array, tok
     return taken(src_cache, taken(block_table, token_to_seq, offset // src_cache.shape[1]), offset % src_cache.shape[1])
 
 
+def cached(x: Array, slot_mapping: Array, cache: Array) -> Array:
+    kept = slot_mapping >= 0
+    updated = cache.reshape(-1, *cache.shape[2:]).copy()
+    updated[slot_mapping[kept].astype(int)] = x[kept]
+    return updated.reshape(cache.shape)
+
+
 def rotated_by(x: Array, positions: Array, cos_sin_cache: Array) -> Array:
     return rotated(x, *halves(taken(cos_sin_cache, positions)))
 
@@ -297,5 +304,13 @@ CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array |
     "cross_entropy_by_label": (
         {"logits": lambda d: d.f32(TOKENS, SIZE), "label": lambda d: d.below(SIZE, TOKENS)},
         cross_entropy,
+    ),
+    "reshape_and_cache_flash": (
+        {
+            "x": lambda d: d.bf16(TOKENS, 3, 64),
+            "slot_mapping": lambda d: np.array([7, -1, 0, 11, 4]),
+            "cache": lambda d: d.bf16(3, 4, 3, 64),
+        },
+        cached,
     ),
 }

@@ -31,7 +31,7 @@ def in_order(facts: Facts) -> str:
 
 def _writes_groups(facts: Facts) -> bool:
     written = [i for i, t in enumerate(facts.step.accesses) if t.writes]
-    return any(facts.step_along(i, 0) == 1 for i in written) or any(i in _wide(facts) for i in written)
+    return not written or any(facts.step_along(i, 0) == 1 for i in written) or any(i in _wide(facts) for i in written)
 
 
 def _wide(facts: Facts) -> Mapping[int, Interleaved]:

@@ -1,0 +1,95 @@
+"""Assignments at computed places: ``out[slot] = value``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgen import jit
+from kgen.diagnostics import KgenError
+from tests.check.test_gathers import HOSTILE
+from tests.check.test_indexing import Array
+from tests.fuzz.test_reductions import reference
+
+
+def updated(text: str, **arrays: Array) -> Array:
+    """The array `o` after a program, by its kernels, which agree with the evaluator."""
+    given = {name: array.copy() for name, array in arrays.items()}
+    wanted = reference(text, given)["o"]
+    kernel: Any = jit(text)
+    kernel(**given)
+    np.testing.assert_array_equal(given["o"], wanted)
+    return given["o"]
+
+
+OLD = np.arange(40.0).reshape(5, 8)
+S = np.array([3, -1, 0])
+V = np.arange(24.0).reshape(3, 8) ** 2
+
+#: The index of a target, and the value that is written there, in a program and in NumPy.
+TARGETS: dict[str, tuple[str, str, Any]] = {
+    "rows": ("s", "v", (S, V)),
+    "rows_of_one_value": ("s, :", "v[:, :1] * 2", (S, V[:, :1] * 2)),
+    "elements": ("s, s * 2", "v[:, 0]", ((S, S * 2), V[:, 0])),
+    "columns": (":, s", "7", ((slice(None), S), 7)),
+    "own_rows": ("index(0), s", "v[:, 3]", ((np.arange(3), S), V[:, 3])),
+    "crossed": ("s[:, None], s[None] * 2", "v[:, :3]", ((S[:, None], S * 2), V[:, :3])),
+    "reduced": ("s", "max(v, axis=1, keepdims=true)", (S, V.max(1, keepdims=True))),
+}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_targets(name: str) -> None:
+    """An assignment writes what NumPy's does, and keeps the rest."""
+    at, value, (index, written) = TARGETS[name]
+    want = OLD.copy()
+    want[index] = written
+    arrays = {"o": OLD, "s": S, "v": V}
+    text = f"inout o; input s, v; o[{at}] = {value}"
+    np.testing.assert_array_equal(updated(text, **arrays), want)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bool", "int8", "complex64"])
+def test_outside(dtype: str) -> None:
+    """What is written beyond an axis is dropped, for any strides of the array."""
+    values: Array = (np.arange(len(HOSTILE)) % 2 + 1).astype(dtype)
+    kernel = jit("inout o; o[i, j % 4] = v")
+    for view in (np.zeros((5, 4), dtype), np.zeros((4, 5), dtype).T, np.zeros((10, 8), dtype)[::-2, ::2]):
+        memory = view.base if view.base is not None else view
+        kernel(o=view, i=HOSTILE, j=np.arange(len(HOSTILE)), v=values)
+        want = np.zeros((5, 4), dtype)
+        for i, j, v in zip(HOSTILE, np.arange(len(HOSTILE)), values, strict=True):
+            if -5 <= i < 5:
+                want[i, j % 4] = v
+        np.testing.assert_array_equal(view, want)
+        assert np.count_nonzero(memory) == np.count_nonzero(want)
+    none = np.zeros((0, 4), dtype)
+    kernel(o=none, i=HOSTILE, j=np.arange(len(HOSTILE)), v=values)
+
+
+def test_calls() -> None:
+    """Calls that repeat, on other shapes, and of two arrays."""
+    kernel = jit("inout a, b; a[s] = x; b[s] = x * 2")
+    for n in (3, 3, 3, 4, 5, 9, 16):
+        a, b, x = np.zeros((3 * n, 4)), np.zeros((2 * n, 4)), np.arange(4.0 * n).reshape(n, 4)
+        s = np.arange(n)[::-1].copy()
+        kernel(a, b, s, x)
+        np.testing.assert_array_equal(a[s], x)
+        np.testing.assert_array_equal(b[s], 2 * x)
+
+
+def test_overlap() -> None:
+    """An array that is written at computed places is not read there by other threads at the same time."""
+    with pytest.raises(KgenError, match="at computed places") as caught:
+        jit("inout o; o[s] = o[s] + 1")(OLD.copy(), S)
+    assert caught.value.code == "overlap"
+
+
+def test_old_values() -> None:
+    """A kernel before reads what the array held."""
+    o = OLD.copy()
+    rows = jit("inout o; out = o[s] + 1; o[s] = v")(o, S, V)
+    np.testing.assert_array_equal(rows, OLD[S] + 1)
+    np.testing.assert_array_equal(o[S], V)
