@@ -18,7 +18,7 @@ _ORDER = (
 _PRODUCT = (
     "kgen computes elementwise expressions and reductions, not matrix products; of vectors, `sum(a * b, axis=-1)`"
 )
-_PARTS = "each part is a separate array: pass views, `k(x[:n], x[n:])`, or write into views with `out=whole[:n]`"
+_PARTS = "write a slice for each part, `x[:, :64]`, or `split(x, axis=-1, by=64)` for an axis of parts"
 _COORDINATE = "write `index(0)` for an element's coordinate along axis 0; without inputs pass `shape=` at the call"
 _LITERAL = "write the literal: `0.0`"
 _WINDOWS = "kgen computes elementwise expressions and reductions, no windows: convolve with the library of the arrays"
@@ -55,13 +55,15 @@ _ROWS: dict[str, str] = {
     "fliplr flipud": "write `flip(x, axis=1)`",
     "reshape view flatten ravel squeeze rot90 diagonal diag": _VIEW,
     "unsqueeze expand_dims": "write `expand(x, axis=1)` for a new axis",
-    "broadcast_to broadcast_arrays tile repeat": "remove it: a missing axis, or one of size 1, broadcasts",
+    "broadcast_to broadcast_arrays": "remove it: a missing axis, or one of size 1, broadcasts",
     "roll shift diff gradient pad laplacian neighbors neighbours": _NEIGHBOURS,
     "take gather index_select take_along_axis take_along_dim embedding lookup choose": _BY_INDEX,
     "one_hot onehot": "pass the classes as an input, numpy.arange(n): `cast<float>(expand(label, axis=1) == classes)`",
     "histogram hist bincount histc scatter scatter_add index_add index_put put segment_sum": _BINS,
     "nonzero argwhere compress masked_select": "a shape cannot depend on values: select before or after the call",
-    "concatenate concat cat stack hstack vstack dstack split chunk unstack": _PARTS,
+    "concatenate cat hstack vstack dstack": "write `concat(a, b, axis=0)`",
+    "chunk unstack": _PARTS,
+    "tile repeat_interleave": "write `repeat(x, 2, axis=0)`, which repeats each element; a missing axis broadcasts",
     "arange linspace iota indices meshgrid range": _COORDINATE,
     "tril": "write `index(-1) <= index(-2) ? x : 0`",
     "triu": "write `index(-1) >= index(-2) ? x : 0`",

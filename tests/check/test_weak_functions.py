@@ -21,7 +21,7 @@ _REFUSED = {"acosh", "smoothstep"}  # of 0.3, and of equal edges
 _NAMES = [
     name
     for name, f in FUNCTIONS.items()
-    if f.rule not in ("predicate", "integer", "reduction")
+    if f.rule not in ("predicate", "integer", "reduction", "view")  # views are of arrays
     and (f.rule != "operator" or f.target in _ARITHMETIC)
     and f.target not in _NO_FLOATS | _REFUSED
 ]

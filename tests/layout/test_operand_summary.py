@@ -28,7 +28,14 @@ CASES: list[tuple[str, kgen.Spec, str, str, list[str]]] = [
     ("a row", kgen.spec((2560,), "f32"), "row broadcast", "groups of 4, 16-byte accesses", [WHOLE]),
     ("a column", kgen.spec((2560, 1), "f32"), "column broadcast", "one load for a group", [WHOLE]),
     ("padded", kgen.spec((2560, 2560), "f32", (2624, 1)), "inner contiguous", "groups of 4, 16-byte accesses", [WHOLE]),
-    ("every second", kgen.spec((2560, 2560), "f32", (5120, 2)), "strided", "element by element, 2 apart", [WHOLE]),
+    (
+        "every second",
+        kgen.spec((2560, 2560), "f32", (5120, 2)),
+        "strided",
+        "groups of 4, every second element, from 16-byte accesses to all of them",
+        [WHOLE],
+    ),
+    ("every fifth", kgen.spec((2560, 2560), "f32", (12800, 5)), "strided", "element by element, 5 apart", [WHOLE]),
     ("mirrored", kgen.spec((2560, 2560), "f32", (2560, -1)), "reversed", "element by element, -1 apart", [WHOLE]),
     (
         "turned",

@@ -36,7 +36,7 @@ def test_no_name_is_a_function_here() -> None:
 
 WANTED = (
     "roll shift take gather one_hot histogram arange diff tril triu outer einsum matmul dot reshape permute cumsum "
-    "cumprod sort argsort topk unique concatenate stack split pad conv softmax"
+    "cumprod sort argsort topk unique concatenate chunk tile pad conv softmax"
 )
 
 
