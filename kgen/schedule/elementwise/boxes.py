@@ -180,12 +180,22 @@ def _sides(facts: Facts, directions: Sequence[int]) -> tuple[list[list[int]], tu
     """The dimensions of each side, and the side of each access.
 
     A side begins at the dimension that its operands are read along, and goes on with those that continue it.  Of more
-    than two dimensions besides the fastest, those with the most bytes an element are sides.
+    than two dimensions besides the fastest, those with the most bytes an element are sides.  So is the second fastest
+    beside one other, where the fastest is short and not all outputs and operands continue it.
     """
     bytes_of: dict[int, int] = {}
     for size, d in zip(facts.itemsizes, directions, strict=True):
         bytes_of[d] = bytes_of.get(d, 0) + size
-    others = sorted((d for d in bytes_of if d), key=lambda d: -bytes_of[d])[:2]
+    most = sorted((d for d in bytes_of if d), key=lambda d: -bytes_of[d])[:2]
+    found = _grown(facts, sorted(most), directions)
+    length = prod(facts.space.shape[d] for d in found[0][0])
+    if len(most) == 1 and 1 not in most and found[0][0] == [0] and length < facts.tuning.elementwise.shortest_side:
+        return _grown(facts, [1, *most], directions)
+    return found
+
+
+def _grown(facts: Facts, others: Sequence[int], directions: Sequence[int]) -> tuple[list[list[int]], tuple[int, ...]]:
+    """The sides that begin at the fastest dimension and at ``others``, in the order of the outputs; see above."""
     sides = [[d] for d in (0, *others)]
     along = tuple(others.index(d) + 1 if d in others else 0 for d in directions)
     grown = True
@@ -205,6 +215,8 @@ def _next(facts: Facts, sides: Sequence[list[int]], number: int, along: Sequence
     if reaches(length, facts.tuning.elementwise.longest_side):
         return []
     members = [i for i, s in enumerate(along) if s == number]
+    if not members:
+        return []
     taken = {d for one in sides for d in one}
     continues = (
         d
@@ -281,7 +293,7 @@ def _group(
     moved = [i for i, kind in enumerate(facts.classes) if kind is LayoutKind.STRIDED or facts.step_along(i, 0) == 1]
     most = max(1, WORD // min(facts.itemsizes[i] for i in moved))
     mine = [i for i in moved if orders[i][0] == side]
-    if facts.coordinates or any(along[i] != side for i in mine):
+    if facts.coordinates or not mine or any(along[i] != side for i in mine):
         return 1
     return next((n for n in (4, 2) if n <= most and _all_move_by(facts, mine, dims[side], n)), 1)
 
