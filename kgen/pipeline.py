@@ -189,8 +189,8 @@ def choose_variant(
     taken, needed = predicted(usual)
     if taken <= rates.slow * needed:
         return usual
-    bases = [usual, *([typed.split] if len(typed.split.steps) > len(usual.steps) else [])]
-    others = bases[1:]
+    bases = _bases(typed, usual)
+    others = [base for base in bases[1:] if base is typed.split]
     for base in bases:
         given = operands.inputs(base.graph, sizes)
         first = next(s for s in base.steps if isinstance(s, ReductionStep))
@@ -216,9 +216,15 @@ def _nested(typed: Specialised, sizes: Sizes, operands: Operands, target: Target
     return typed.nested if fits else None
 
 
+def _bases(typed: Specialised, usual: Specialised) -> list[Specialised]:
+    """What variants are made of.  Chains that are split because of how operands lie may be one kernel behind copies."""
+    assert typed.split is not None
+    other = typed.split if len(typed.split.steps) > len(usual.steps) else typed
+    return [usual, *([other] if other is not usual else [])]
+
+
 def _traffic(step: LoweredStep) -> KernelTraffic:
-    written = [i for i, access in enumerate(step.step.accesses) if access.writes]
-    return traffic(step.schedule, step.placed.space, step.placed.itemsizes, written)
+    return traffic(step.schedule, step.step, step.placed.space, step.placed.itemsizes)
 
 
 def decide(whole: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:

@@ -8,11 +8,13 @@ the traffic is counted over boxes of the iteration space: what a warp, a block, 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from kgen.layout.iterator import IterationSpace
+from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.elementwise.boxes import BoxSchedule, reach
+from kgen.schedule.elementwise.walks import arithmetic
 from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import LINE, SECTOR, WARP, Target
@@ -23,15 +25,16 @@ Box = tuple[int, ...]  #: extents along the dimensions of a space
 @dataclass(frozen=True, slots=True)
 class KernelTraffic:
     """``needed``: bytes that have to move; ``memory`` and ``l2``: bytes of sectors that move from memory and from L2;
-    ``lines``: cycles of L1."""
+    ``lines``: cycles of L1; ``instructions``: of warps, beside those that move elements."""
 
     needed: int
     memory: float
     l2: float
     lines: float
+    instructions: float
 
     def seconds(self, target: Target) -> float:
-        """The predicted time of the kernel."""
+        """The predicted time of the kernel, beside other kernels."""
         rates = target.tuning.traffic
         return rates.launch + max(self.memory / rates.memory, self.l2 / rates.l2, self.lines / rates.lines)
 
@@ -40,11 +43,22 @@ class KernelTraffic:
         rates = target.tuning.traffic
         return rates.launch + self.needed / rates.memory
 
+    def seconds_of_rows(self, target: Target) -> float:
+        """The predicted time of a row kernel, beside itself with other threads."""
+        rates = target.tuning.row_rates
+        parts = (
+            self.memory / rates.memory,
+            self.l2 / rates.l2,
+            self.lines / rates.lines,
+            self.instructions / rates.issue,
+        )
+        return float(rates.launch + sum(part**rates.overlap for part in parts) ** (1 / rates.overlap))
 
-def traffic(
-    schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int], written: Collection[int]
-) -> KernelTraffic:
-    """``itemsizes``: of each access, in bytes.  ``written``: the accesses that write."""
+
+def traffic(schedule: Schedule, step: Step, space: IterationSpace, itemsizes: Sequence[int]) -> KernelTraffic:
+    """``itemsizes``: of each access, in bytes."""
+    rates = schedule.target.tuning.traffic
+    written = [i for i, access in enumerate(step.accesses) if access.writes]
     block, warp = _block_box(schedule, space), _warp_box(schedule, space)
     wave = _wave_box(schedule, space, block, itemsizes)
     memory = l2 = 0.0
@@ -53,10 +67,12 @@ def traffic(
         own = size * math.prod(n for n, s in zip(space.shape, space.strides[i], strict=True) if s)
         needed += own
         l2 += _scattered(schedule, space, i, size, warp) if i in written else _moved(space, i, size, block, SECTOR)
-        kept = own <= schedule.target.tuning.traffic.kept_bytes
+        kept = own <= rates.kept_bytes
         memory += own if kept else _moved(space, i, size, wave, SECTOR)
         lines += _lines(schedule, space, i, size, warp)
-    return KernelTraffic(needed, memory, l2, lines)
+    staged = isinstance(schedule, RowSchedule) and schedule.stages
+    instructions = (arithmetic(step) + (schedule.target.tuning.row_rates.staged if staged else 0)) * space.numel / WARP
+    return KernelTraffic(needed, memory, l2, lines, instructions)
 
 
 def _moved(space: IterationSpace, access: int, size: int, box: Box, unit: int) -> float:

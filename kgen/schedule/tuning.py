@@ -12,7 +12,7 @@ from dataclasses import field
 
 from kgen.records import dataclass
 from kgen.schedule.latency import Latency
-from kgen.schedule.rates import CHUNK_COSTS, CostModel, TrafficRates
+from kgen.schedule.rates import CHUNK_COSTS, CostModel, RowRates, TrafficRates
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ class Rows:
     #: threads a row (a sum of two and its rmsnorm, 16 rows of 2048 bfloat16 1.26 us, 1.58 with 32; 16384 rows 65.8 and
     #: 66.1).
     several_elements: int = 16
+    #: Threads that might share a row whose elements are gathered.
+    sharers: tuple[int, ...] = (2, 4, 8, 16)
     #: Elements for each of ``few_threads`` up to which threads are free, so that more share a row (tanh(x) / y of 2000
     #: rows of 256, quantised, 4.7 us, 6.1 with as many threads as for more rows).
     few_elements: int = 8
@@ -246,6 +248,12 @@ class Columns:
     #: But then each has so many elements at least, and they go across so many bytes (sums of int8 77 us, 99 with half).
     fewest_of_few: int = 4
     narrowest_bytes: int = 128
+    #: Other mappings are looked at where columns have fewer threads than fit the device so many times, and taken where
+    #: they are predicted to take less than this fraction of the time (*Predicted times of columns*).
+    enough_waves: int = 2
+    gain: float = 0.9
+    #: Bytes in flight per thread in these, at most.
+    most_flying_bytes: int = 128
     #: Threads across at most, where columns are not short (255 rows of 2-byte elements 25 us, 30 with twice as many).
     most_across: int = 64
     #: Groups of columns from which on blocks take chunks of them; fewer leave most of a device idle.
@@ -372,6 +380,7 @@ class Tuning:
     resident_columns: ResidentColumns = field(default_factory=ResidentColumns)
     chains: Chains = field(default_factory=Chains)
     traffic: TrafficRates = field(default_factory=TrafficRates)
+    row_rates: RowRates = field(default_factory=RowRates)
     costs: CostModel = field(default_factory=CostModel)
     chunk_costs: CostModel = field(default_factory=lambda: CHUNK_COSTS)
     latency: Latency = field(default_factory=Latency)

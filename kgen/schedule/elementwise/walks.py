@@ -7,6 +7,7 @@ from math import ceil, prod
 from kgen.dtypes import FLOAT64
 from kgen.ir.ops import EXACT
 from kgen.layout.iterator import IterationSpace
+from kgen.partition.step import Step
 from kgen.schedule.cost import Extents, Traffic, Walk, coarse, run
 from kgen.schedule.elementwise.boxes import BoxSchedule, reach
 from kgen.schedule.facts import Choice, Facts
@@ -24,11 +25,11 @@ _ALONE = 6
 _SHARED = frozenset({"scalar", "column"})  # kinds of accesses of which a group reads one element
 
 
-def arithmetic(facts: Facts) -> float:
+def arithmetic(step: Step) -> float:
     """Instructions that compute one element."""
     return sum(
         (_FEW.get(op.name, 1) if op.name in EXACT else _FUNCTION) * (2 if op.dtype is FLOAT64 else 1)
-        for op in facts.step.graph.ops
+        for op in step.graph.ops
     )
 
 
@@ -64,7 +65,7 @@ def linear_walk(facts: Facts, choice: Choice) -> Walk:
     ]
     found = any(t.kind == "strided" for t in schedule.accesses)
     division = DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns if found else 0
-    instructions = arithmetic(facts) + division + sum(t.requests for t in traffic) * 2 / group + 8 / group
+    instructions = arithmetic(facts.step) + division + sum(t.requests for t in traffic) * 2 / group + 8 / group
     block = run(start, order, space.shape, schedule.block * group)
     return Walk(space, block, order, traffic, instructions, 1.0, schedule.block)
 
@@ -82,12 +83,12 @@ def rows_walk(facts: Facts, choice: Choice) -> Walk:
         for i, t in enumerate(schedule.accesses)
     ]
     division = DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns + 12
-    instructions = arithmetic(facts) + division / group + sum(t.requests for t in traffic) * 2 / group
+    instructions = arithmetic(facts.step) + division / group + sum(t.requests for t in traffic) * 2 / group
     if (
         choice.space.shape[0] % schedule.group or schedule.anchor is not None
     ):  # a warp with the end of a row takes that element by element
         ends = group if schedule.anchor is not None else schedule.group / 2
-        alone = arithmetic(facts) + _ALONE * len(traffic)
+        alone = arithmetic(facts.step) + _ALONE * len(traffic)
         instructions += min(1.0, WARP * group / shape[0]) * ends * alone / group
     used = shape[0] / (ceil(shape[0] / schedule.group) * schedule.group)
     block = run(start, order, shape, schedule.block * group)
@@ -110,7 +111,7 @@ def tiles_walk(facts: Facts, choice: Choice) -> Walk:
         requests = group if ragged else _requests(t, facts.itemsizes[i], group)
         traffic.append(_traffic(facts, space, i, warp, requests))
     used = prod(n / (ceil(n / side) * side) for n in space.shape[:2])
-    instructions = arithmetic(facts) + (30 if ragged else 6) + 20 / group
+    instructions = arithmetic(facts.step) + (30 if ragged else 6) + 20 / group
     staged = sum(t.kind == "transposed" for t in schedule.accesses) * (group if ragged else 1)
     block = (float(ends[0]), float(ends[1]), *rest)
     return Walk(
@@ -148,7 +149,7 @@ def boxes_walk(facts: Facts, choice: Choice) -> Walk:
     ]
     used = prod(n / (ceil(n / b) * b) for n, b in zip(lengths, schedule.box, strict=True))
     staged = sum(t.kind == "transposed" for t in schedule.accesses)
-    instructions = arithmetic(facts) + _box_instructions(schedule) + 2 * staged
+    instructions = arithmetic(facts.step) + _box_instructions(schedule) + 2 * staged
     order = [d for side in schedule.walk for d in dims[side]] + list(schedule.rest)
     block = reach(dims, shape, schedule.box)
     return Walk(space, block, order, traffic, instructions, used, schedule.block, 2, shared=2 * staged)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from kgen.layout.kinds import stride_patterns
 from kgen.records import dataclass
-from kgen.schedule.cost import predict
+from kgen.schedule.cost import coarse, predict
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.column_chunks import chunk_of, operand_beside, with_second
 from kgen.schedule.reduction.column_tiles import down_columns_only, run_length, tile_index_bits, transpose
@@ -19,6 +19,7 @@ from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.streaming import streaming_accesses
 from kgen.schedule.reduction.walks import columns_walk
 from kgen.schedule.schedule import AccessKind, AccessSchedule
+from kgen.schedule.target import SECTOR
 from kgen.schedule.tuning import Columns
 
 
@@ -47,13 +48,15 @@ def down_columns(facts: RowFacts) -> Choice | None:
     if transposed := down_columns_only(facts):
         run = run_length(facts, group, transposed)
         tiled = tiled_shape_of(_Columns(facts, group), run)
+        if few is None:
+            tiled = fastest(_Columns(facts, group), tiled, run)
         if few is None or not tiled.split:
             return _choice(facts, group, tiled, transposed, run)
     if few is not None:
         return _choice(facts, few.group, few_shape_of(_Columns(facts, few.group), few))
     columns, beside = _Columns(facts, group), operand_beside(facts) if facts.bounded else None
     if beside is None or columns.groups < columns.tuning.fewest_chunked:
-        return _choice(facts, group, shape_of(columns))
+        return _choice(facts, group, fastest(columns, shape_of(columns)))
     there = with_second(facts, beside[1])
     shape = chunked_shape_of(_Columns(there, group))
     choice = _choice(there, group, shape)
@@ -282,6 +285,55 @@ def shape_of(columns: _Columns) -> ColumnMapping:
         lanes = min(lanes, tuning.lone_block)
     most = columns.most if split else min(columns.most, tuning.most_alone)
     return _mapping(columns, lanes, threads, most, split=split)
+
+
+def fastest(columns: _Columns, usual: ColumnMapping, run: int = 0) -> ColumnMapping:
+    """The usual mapping, or the one with the least predicted time where that is less than ``gain`` of its time.
+
+    Where columns do not fill the device, fewer lanes and more threads down each have more loads in flight.  ``run``: of
+    tiles, else 0.
+    """
+    facts, tuning, model = columns.facts, columns.tuning, columns.facts.tuning.chunk_costs
+    if usual.split or not (facts.bounded and facts.across):
+        return usual
+    alike = _Columns(replace(facts, space=coarse(facts.space)), columns.group)
+    if alike.tiles(usual.lanes) * usual.lanes * usual.threads >= tuning.enough_waves * model.threads:
+        return usual
+    schedule = _choice(facts, columns.group, usual, down_columns_only(facts) if run else (), run).schedule
+    assert isinstance(schedule, ColumnSchedule)
+
+    def seconds(one: ColumnMapping) -> float:
+        shaped = replace(schedule, block=one.lanes * one.threads, threads=one.threads, vectors=one.vectors)
+        return predict(columns_walk(facts, Choice(shaped, alike.facts.space, ())), model)
+
+    taken = {way: seconds(_of_way(alike, way, run)) for way in _ways(alike, usual.threads)}
+    best = min(taken, key=taken.__getitem__, default=None)
+    return usual if best is None or taken[best] >= tuning.gain * seconds(usual) else _of_way(columns, best, run)
+
+
+Way = tuple[int, int, int]  #: threads across and down columns, and elements of each column in flight a thread, at most
+
+
+def _ways(columns: _Columns, least: int) -> Iterator[Way]:
+    """``least``: threads down a column."""
+    facts, tuning = columns.facts, columns.tuning
+    flying = [n for n in (2, 4, 8) if n * columns.size_down <= tuning.most_flying_bytes]
+    for lanes in (8, 16, 32, 64, 128):
+        across = lanes * columns.size
+        for block in (tuning.block // 2, tuning.block):
+            threads = block // lanes
+            states = block * columns.group * facts.state_bytes if threads > 1 else 0
+            fits = states <= tuning.shared_bytes and columns.each(threads) >= tuning.fewest_of_few
+            fits = fits and SECTOR <= across <= tuning.all_across_bytes and lanes < 2 * columns.groups
+            if fits and threads >= least:
+                yield from ((lanes, threads, most) for most in flying)
+
+
+def _of_way(columns: _Columns, way: Way, run: int) -> ColumnMapping:
+    lanes, threads, most = way
+    if run:
+        return ColumnMapping(lanes, threads, run, True, False)
+    return _mapping(columns, lanes, threads, most, split=False)
 
 
 def few_shape_of(columns: _Columns, few: Across) -> ColumnMapping:

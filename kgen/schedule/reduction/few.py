@@ -73,7 +73,7 @@ class _Few:
 
     @cached_property
     def instructions(self) -> float:
-        return arithmetic(self.facts) + 2 * self.facts.rounds
+        return arithmetic(self.facts.step) + 2 * self.facts.rounds
 
     @cached_property
     def bytes_read(self) -> int:

@@ -18,9 +18,10 @@ from kgen.schedule.schedule import AccessKind, AccessSchedule
 
 @dataclass(frozen=True)
 class RowTraversal:
-    """Operands are given as numbers of accesses."""
+    """Operands are given as numbers of accesses.  ``threads``: that share a row; None where other rules decide."""
 
     facts: RowFacts
+    threads: int | None = None
 
     @cached_property
     def consecutive(self) -> tuple[int, ...]:
@@ -62,8 +63,8 @@ class RowTraversal:
 
     @cached_property
     def sharing(self) -> int | None:
-        """Threads that share a row of few elements; None where the length of rows, and of segments, alone decides."""
-        return None if self.facts.segment else few_rows(self.facts)
+        """Threads that share a row, of few elements too; None where the length of rows or segments alone decides."""
+        return None if self.facts.segment else self.threads or few_rows(self.facts)
 
     @cached_property
     def vector(self) -> int:

@@ -56,7 +56,7 @@ def columns_walk(facts: RowFacts, choice: Choice) -> Walk:
         _filled(inner, deep) + wide,
         (*then, *range(reduced)),
         traffic,
-        arithmetic(facts) + 2 * facts.rounds + loads + start / (each * group),
+        arithmetic(facts.step) + 2 * facts.rounds + loads + start / (each * group),
         min(1.0, used),
         schedule.block,
         waits=1 + (threads > 1) * facts.rounds,
