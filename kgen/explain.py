@@ -172,11 +172,9 @@ def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
         operand, array = graph.operands[number], lowered.arrays[number]
         shapes = {op.shape for op in graph.ops if isinstance(op.attr, Gather) and op.attr.operand == number}
         count = sum(math.prod(concrete(shape, lowered.sizes.extents)) for shape in shapes)
-        by_rows = number in dict(step.schedule.gathered)
-        moves = f"rows by groups of {step.schedule.group}" if by_rows else "element by element"
         yield OperandFact(
             operand.name, operand.role, str(operand.dtype), array.shape, array.strides, "gathered",
-            f"{moves}, at computed places; 0 outside of the array", (), count * array.itemsize,
+            f"{_moves(step, number)}, at computed places; 0 outside of the array", (), count * array.itemsize,
         )  # fmt: skip
 
     for number in sorted(graph.scattered):
@@ -185,8 +183,14 @@ def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
         count = sum(math.prod(concrete(shape, lowered.sizes.extents)) for shape in shapes)
         yield OperandFact(
             operand.name, operand.role, str(operand.dtype), array.shape, array.strides, "scattered",
-            "element by element, at computed places; none outside of the array", (), count * array.itemsize,
+            f"{_moves(step, number)}, at computed places; none outside of the array", (), count * array.itemsize,
         )  # fmt: skip
+
+
+def _moves(step: LoweredStep, operand: int) -> str:
+    """How an operand is accessed at computed places."""
+    by_rows = operand in dict(step.schedule.gathered)
+    return f"rows by groups of {step.schedule.group}" if by_rows else "element by element"
 
 
 def _predicted(costs: tuple[tuple[str, float], ...]) -> str:

@@ -17,7 +17,7 @@ class Argument:
 
     ``kind`` and ``key``: ``read`` or ``write`` and the access number; ``scalar`` and its number; ``index`` and the
     axis from the right; ``size`` and the dimension symbol; ``source`` and the number of an operand that is read at
-    computed places, for its pointer and its extents and strides; ``gathered`` and the number of an op that reads rows
+    computed places, for its pointer and its extents and strides; ``gathered`` and the number of an op that moves rows
     at computed places, for its element.
     """
 

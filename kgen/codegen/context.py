@@ -160,13 +160,17 @@ class TurnedContext:
 
 @dataclass(frozen=True, slots=True)
 class GatheredContext:
-    """A row at a computed place.  ``row``: its address, which the lines of ``find`` set."""
+    """A row at a computed place.  ``row``: its address, which the lines of ``find`` set.
+
+    ``dropped``: of a row that is written, the name of what is written instead of elements outside of the operand.
+    """
 
     type: str
     row: str
     find: tuple[str, ...]
     pack: str
     value: str
+    dropped: str
 
 
 @dataclass(frozen=True, slots=True)

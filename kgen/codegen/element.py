@@ -7,15 +7,14 @@ and a name: the user's, or ``t0, t1, ...``.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import field
 
 from kgen.codegen import names
-from kgen.codegen.arguments import Argument, used
+from kgen.codegen.arguments import Argument
 from kgen.codegen.context import ElementContext
 from kgen.codegen.expressions import Level, Spelling
-from kgen.codegen.gathers import element_at, needed, place_name, sources, store_at
-from kgen.codegen.lines import MAX_COLUMNS
+from kgen.codegen.gathers import element_at, place_name, sources, store_at
 from kgen.codegen.literals import in_hex
 from kgen.codegen.quotients import (
     NOTHING_MODERATE,
@@ -23,10 +22,8 @@ from kgen.codegen.quotients import (
     by_constant,
     by_range,
     by_shared,
-    moderate_quotients,
-    shared_values,
 )
-from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults, short_results, spell_short
+from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults, spell_short
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
 from kgen.dtypes import INT64
 from kgen.ir.graph import Gather, IndexMap, Op, Scatter
@@ -156,10 +153,11 @@ class Writer:
     def given(self, number: int) -> Argument:
         """A parameter for the element of a gathered row."""
         op = self.step.graph.ops[number]
-        assert isinstance(op.attr, Gather)
+        assert isinstance(op.attr, Gather | Scatter)
         name = self.unique(names.value(self.step.graph.operands[op.attr.operand].name))
         self.exprs[number] = Expr(name, PRIMARY)
-        return Argument("gathered", number, f"const {register_type(op.dtype)} {name}")
+        type_ = f"{storage_type(op.dtype)}&" if op.name == "store" else f"const {register_type(op.dtype)}"
+        return Argument("gathered", number, f"{type_} {name}")
 
     # branches: an expression is inlined, named or stored
     def write(self, selected: Sequence[int] | None = None) -> None:
@@ -256,8 +254,11 @@ class Writer:
         assert isinstance(op.attr, Scatter)
         of, value = self.step.graph.operands[op.attr.operand], self.exprs[op.args[0]].code
         self.comment(self.origins[number])
+        if number in self.exprs:  # an element of a row
+            self.put(f"{self.exprs[number].code} = {value};", number)
+            return
         inside = self.unique(names.inside(of.name))
-        found = store_at(of, [ops[a] for a in op.args[1:]], self.places_of(number)[1:], inside, value)
+        found = store_at(of, [ops[a] for a in op.args[1:]], self.places_of(number), inside, value)
         for line in found.lines:
             self.put(line, number)
         self.helpers += found.helpers
@@ -328,10 +329,10 @@ class Writer:
     def places_of(self, number: int) -> list[str]:
         """The names of the places of a gather, which get lines of their own."""
         ops = self.step.graph.ops
-        for a in ops[number].args:
+        for a in ops[number].places:
             if self.exprs[a].level != PRIMARY:
                 self._name(a, self.exprs[a], self._label(ops[a], []))
-        return [self.exprs[a].code for a in ops[number].args]
+        return [self.exprs[a].code for a in ops[number].places]
 
     def _spelled(self, number: int) -> Spelling:
         ops = self.step.graph.ops
@@ -361,49 +362,3 @@ class Writer:
         if len(self.statements) > 1 and statement is not None and statement is not self.shown:
             self.shown = statement
             self.body += [f"// {names.comment(line)}" for line in statement.lines]
-
-
-def write_element(
-    step: Step,
-    name: str,
-    statements: Sequence[Statement],
-    shared: Set[int] | None = None,
-    *,
-    fast: bool = False,
-    short: bool = False,
-    rows: Sequence[int] = (),
-) -> Element:
-    """The element function of a step.
-
-    ``statements``: the program's assignments and lets, in order.  ``shared``: the accesses to what all elements of a
-    thread share; None where they are too few to profit.  ``fast``: whether functions may be approximate.  ``short``:
-    whether those may that only go into results of 16 bits.  ``rows``: the ops that read gathered rows, whose elements
-    are parameters.
-    """
-    writer = Writer(step, statements, fast=fast)
-    if short and not fast:
-        writer.short = short_results(step.graph.ops)
-    if shared is not None and not fast:
-        writer.shared = shared_values(step, shared)
-        writer.moderate = moderate_quotients(step.graph.ops, writer.shared)
-    arguments = writer.declare()
-    if rows:
-        given = tuple(map(writer.given, rows))
-        stores = [n for n, op in enumerate(step.graph.ops) if op.name == "store"]
-        writer.write(needed(step.graph.ops, stores, rows))
-        arguments = (*used(arguments, writer.body), *given)
-    else:
-        writer.write()
-    comment = ["One element."]
-    if len(statements) == 1:
-        comment = [
-            f"One element: {names.comment(statements[0].lines[0])}",
-            *map(names.comment, statements[0].lines[1:]),
-        ]
-    parameters = tuple(a.declaration for a in arguments)
-    one_line = len(name) + 2 + len(", ".join(parameters)) <= MAX_COLUMNS
-    conditions = [f"is_moderate({writer.exprs[n].code})" for n in writer.moderate.leaves]
-    conditions += [f"{writer.exprs[n].code} != 0" for n in writer.moderate.divisors]
-    context = ElementContext(name, tuple(comment), parameters, one_line, tuple(writer.body), bool(conditions))
-    headers, helpers = tuple(dict.fromkeys(writer.headers)), tuple(dict.fromkeys(writer.helpers))
-    return Element(context, arguments, headers, helpers, tuple(conditions))

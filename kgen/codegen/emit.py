@@ -13,7 +13,8 @@ from typing import Any
 from kgen.codegen import names
 from kgen.codegen.bodies import alike
 from kgen.codegen.context import ElementContext, ModuleContext
-from kgen.codegen.element import Element, Statement, write_element
+from kgen.codegen.element import Element, Statement
+from kgen.codegen.element_function import write_element
 from kgen.codegen.family import Family, Unit, Written
 from kgen.codegen.helpers import ARRAY_SHAPE, MOVERS, OVERLAP, SMALL_BLOCK, helper_texts
 from kgen.codegen.kernels import Entry, Module

@@ -91,20 +91,24 @@ def place_name(graph: Graph, op: Op) -> str | None:
     """A name for an op that is a place of a gather or scatter; None for others."""
     for user in graph.ops:
         if isinstance(user.attr, Gather | Scatter):
-            for axis, a in enumerate(user.args[len(user.args) - len(graph.operands[user.attr.operand].shape) :]):
+            for axis, a in enumerate(user.places):
                 if graph.ops[a] is op:
                     return names.place(graph.operands[user.attr.operand].name, axis)
     return None
 
 
 def needed(ops: Sequence[Op], sinks: Iterable[int], given: Sequence[int] = ()) -> list[int]:
-    """The ops that these depend on, themselves included, in order; without those given, and what only they need."""
+    """The ops that these depend on, themselves included, in order; without those given, and what only they need.
+
+    Of stores that are given, only their places are not needed.
+    """
     found, stack = set[int](), list(sinks)
     while stack:
         number = stack.pop()
-        if number not in found and number not in given:
+        is_store = ops[number].name == "store"
+        if number not in found and (is_store or number not in given):
             found.add(number)
-            stack.extend(ops[number].args)
+            stack.extend(ops[number].args[:1] if is_store and number in given else ops[number].args)
     return sorted(found)
 
 

@@ -70,6 +70,7 @@ MOVERS = (
     ARRAY_SHAPE,
     "gather",
     "load_gathered",
+    "store_scattered",
     LOAD_RUN,
     LOAD_ALIGNED_BLOCKS,
     LOAD_UNALIGNED,
@@ -77,7 +78,7 @@ MOVERS = (
 )  # in the order of a file, where they are before other helpers
 
 #: Elements, and groups of rows, at computed places.
-GATHER, LOAD_GATHERED = "gather", "load_gathered"
+GATHER, LOAD_GATHERED, STORE_SCATTERED = "gather", "load_gathered", "store_scattered"
 
 #: Loads of kernels with reductions: of bytes by words, and of data that caches should evict first.
 LOAD_WORDS, LOAD_STREAMING = "load_words", "load_streaming"
@@ -120,7 +121,7 @@ _ROWS = (
     *(Helper(name) for name in (*PERSISTENT, "send_to_block", "mbarrier_wait")),
     Helper("mbarrier_init_expect", PERSISTENT),
     *(Helper(name) for name in OVERLAP),
-    *(Helper(name) for name in (ARRAY_SHAPE, "is_inside", GATHER, LOAD_GATHERED)),
+    *(Helper(name) for name in (ARRAY_SHAPE, "is_inside", GATHER, LOAD_GATHERED, STORE_SCATTERED)),
     Helper("keep_packed"),
     Helper("keep_loads_above"),
     Helper("keep_loaded"),

@@ -43,6 +43,11 @@ def gathered(name: str) -> str:
     return f"{name}_gathered"
 
 
+def dropped(name: str) -> str:
+    """What is written instead of an element outside of an operand."""
+    return f"{name}_dropped"
+
+
 def place(name: str, axis: int) -> str:
     """A computed place along an axis of an operand."""
     return f"{name}_place{axis}"

@@ -130,6 +130,13 @@ class Op:
     label: str | None = field(default=None, compare=False)
     span: Span | None = field(default=None, compare=False)
 
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The computed places at which it reads or writes."""
+        if isinstance(self.attr, Gather):
+            return self.args
+        return self.args[1:] if isinstance(self.attr, Scatter) else ()
+
 
 @dataclass(frozen=True, slots=True)
 class Graph:

@@ -35,7 +35,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An operand that a step reads at computed places.  ``address``: modulo the size of the widest access."""
+    """An operand that a step reads or writes at computed places.  ``address``: modulo the size of the widest access."""
 
     operand: int
     strides: tuple[int, ...]
@@ -181,7 +181,7 @@ def place(step: Step, arrays: Sequence[Array], extents: Extents, aliased: Sequen
         tuple(a.offset for a in accessed),
         tuple(aliased),
         reduced,
-        tuple(_source(number, arrays[number]) for number in sorted(step.graph.gathered)),
+        tuple(_source(number, arrays[number]) for number in sorted(step.graph.gathered | step.graph.scattered)),
     )
 
 

@@ -69,6 +69,29 @@ def test_outside(dtype: str) -> None:
     kernel(o=none, i=HOSTILE, j=np.arange(len(HOSTILE)), v=values)
 
 
+@pytest.mark.parametrize(("dtype", "width"), [("float32", 64), ("float16", 200), ("bool", 128), ("complex64", 68)])
+def test_rows(dtype: str, width: int) -> None:
+    """Rows that are aligned to groups are written by groups; others get the same elements."""
+    memory = np.zeros(24 * width + 16, dtype)
+    start = -memory.ctypes.data % 16 // memory.itemsize
+    rows = memory[start : start + 24 * width].reshape(24, width)
+    x: Array = (np.arange(len(HOSTILE) * width) % 7).reshape(-1, width).astype(dtype)
+    kernel: Any = jit("inout o; o[i] = x + x; out = x == x")
+    if dtype == "bool":
+        kernel = jit("inout o; o[i] = x or x; out = x == x")
+    assert "scattered: rows by groups" in str(kernel.explain(rows, HOSTILE, x))
+    for view in (rows, rows[:, ::-1], rows[::2], rows[:, : width // 2]):
+        memory[...] = 0
+        part = x[:, : view.shape[1]]
+        kernel(view, HOSTILE, part)
+        want = np.zeros_like(view)
+        for i, row in zip(HOSTILE, part, strict=True):
+            if -len(view) <= i < len(view):
+                want[i] = row + row
+        np.testing.assert_array_equal(view, want)
+        assert np.count_nonzero(memory) == np.count_nonzero(want)
+
+
 def test_calls() -> None:
     """Calls that repeat, on other shapes, and of two arrays."""
     kernel = jit("inout a, b; a[s] = x; b[s] = x * 2")

@@ -94,6 +94,7 @@ def test_helpers_and_files_agree() -> None:
         "is_inside",
         "gather",
         "load_gathered",
+        "store_scattered",
         *(f"group_sum_{narrow}" for narrow in ("i8", "u8", "bool")),
         "load_rows",
         "accumulators/first_place",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument, used
@@ -10,10 +10,11 @@ from kgen.codegen.context import ElementContext, GatheredContext
 from kgen.codegen.element import Element, Statement, Writer
 from kgen.codegen.family import Unit
 from kgen.codegen.gathers import needed, row_at
+from kgen.codegen.helpers import GATHER, LOAD_GATHERED, STORE_SCATTERED
 from kgen.codegen.layouts import call_lines
 from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.spelling import storage_type
-from kgen.ir.graph import Gather, Operand
+from kgen.ir.graph import Gather, Operand, Scatter
 from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.elementwise.gathers import ops_of_rows, row_axis
@@ -25,7 +26,7 @@ class GatheredRow:
     """A row at a computed place.
 
     ``find``: the function that finds it.  ``name``: its address.  ``pack``: the type of a group of it, and ``vector``
-    its name.
+    its name.  ``is_written``: whether it is written.
     """
 
     find: Element
@@ -33,18 +34,32 @@ class GatheredRow:
     name: str
     pack: str
     vector: str
+    is_written: bool
 
     def argument(self, kind: str, p: str, *, packed: bool) -> str:
         """The text of an argument: an element, at ``p`` in memory or of a group; or the address of the row."""
         if kind == "row":
             return self.name
-        return f"{self.vector}.at[j]" if packed else f"gather({self.name}, {p}, {self.name} != nullptr)"
+        if packed:
+            return f"{self.vector}.at[j]"
+        if self.is_written:
+            return f"{self.name} != nullptr ? {self.name}[{p}] : {self.dropped}"
+        return f"gather({self.name}, {p}, {self.name} != nullptr)"
+
+    @property
+    def dropped(self) -> str:
+        """What is written instead of an element outside of the operand."""
+        return names.dropped(self.operand.name)
 
     def context(self, arguments: Sequence[str]) -> GatheredContext:
         """``arguments``: of ``find``."""
-        return GatheredContext(
-            storage_type(self.operand.dtype), self.name, call_lines(self.find, arguments), self.pack, self.vector
-        )
+        type_, dropped = storage_type(self.operand.dtype), self.dropped if self.is_written else ""
+        return GatheredContext(type_, self.name, call_lines(self.find, arguments), self.pack, self.vector, dropped)
+
+
+def movers_of(rows: Iterable[GatheredRow]) -> tuple[str, ...]:
+    """The helpers that move groups and elements of rows."""
+    return tuple(h for row in rows for h in ((STORE_SCATTERED,) if row.is_written else (LOAD_GATHERED, GATHER)))
 
 
 def merged(*functions: Element) -> tuple[Argument, ...]:
@@ -53,18 +68,19 @@ def merged(*functions: Element) -> tuple[Argument, ...]:
 
 
 def find_rows(unit: Unit[Schedule]) -> dict[int, GatheredRow]:
-    """For each op of a kernel that reads rows at computed places, the function that finds one, and names."""
+    """For each op of a kernel that moves rows at computed places, the function that finds one, and names."""
     found: dict[int, GatheredRow] = {}
     unique, step, schedule = names.Unique(), unit.step, unit.schedule
     for number in ops_of_rows(step, schedule):
         attr = step.graph.ops[number].attr
-        assert isinstance(attr, Gather)
+        assert isinstance(attr, Gather | Scatter)
         operand = step.graph.operands[attr.operand]
         label = unique(operand.name)
         find = unit.declare(_write_row(step, number, f"{unit.base}_{names.row(label)}", unit.statements))
         alignment = dict(schedule.gathered)[attr.operand]
         pack = f"Pack<{storage_type(operand.dtype)}, {schedule.group}, {alignment}>"
-        found[number] = GatheredRow(find, operand, names.row(label), pack, names.gathered(label))
+        is_written = isinstance(attr, Scatter)
+        found[number] = GatheredRow(find, operand, names.row(label), pack, names.gathered(label), is_written)
     return found
 
 
@@ -72,18 +88,19 @@ def _write_row(step: Step, number: int, name: str, statements: Sequence[Statemen
     """The function that finds the row that a gather reads: its last parameter becomes the address."""
     ops = step.graph.ops
     op = ops[number]
-    assert isinstance(op.attr, Gather)
+    assert isinstance(op.attr, Gather | Scatter)
     operand = step.graph.operands[op.attr.operand]
     writer = Writer(step, statements)
     arguments = writer.declare()
     along = row_axis(step, op)
-    writer.write(needed(ops, [a for axis, a in enumerate(op.args) if axis != along]))
+    writer.write(needed(ops, [a for axis, a in enumerate(op.places) if axis != along]))
     places = writer.places_of(number)
     out = writer.unique(names.row(operand.name))
-    found = row_at(operand, [ops[a] for a in op.args], places, along, writer.unique(names.inside(operand.name)))
+    found = row_at(operand, [ops[a] for a in op.places], places, along, writer.unique(names.inside(operand.name)))
     for line in (*found.lines, f"{out} = {found.code};"):
         writer.put(line, number)
-    row = Argument("row", number, f"const {storage_type(operand.dtype)}*& {out}")
+    const = "" if isinstance(op.attr, Scatter) else "const "
+    row = Argument("row", number, f"{const}{storage_type(operand.dtype)}*& {out}")
     parameters = (*used(arguments, writer.body), row)
     declared = tuple(a.declaration for a in parameters)
     one_line = len(name) + 2 + len(", ".join(declared)) <= MAX_COLUMNS

@@ -16,10 +16,10 @@ from kgen.codegen.context import (
     TransposedContext,
     TurnedContext,
 )
-from kgen.codegen.elementwise.gathered_rows import GatheredRow, find_rows, merged
+from kgen.codegen.elementwise.gathered_rows import GatheredRow, find_rows, merged, movers_of
 from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Unit, Written
-from kgen.codegen.helpers import FUNNEL_SHIFT_BLOCKS, GATHER, LOAD_GATHERED, LOAD_RUN, LOAD_UNALIGNED
+from kgen.codegen.helpers import FUNNEL_SHIFT_BLOCKS, LOAD_RUN, LOAD_UNALIGNED
 from kgen.codegen.layouts import (
     GROUPS_32,
     OFFSETS_32,
@@ -235,8 +235,7 @@ class GroupWriter(ElementWriter):
     def movers(self) -> tuple[str, ...]:
         kinds = {t.kind for t in self.schedule.accesses} if self.schedule.group > 1 else set()
         found = tuple(mover for kind, mover in (("shifted", LOAD_UNALIGNED), ("run", LOAD_RUN)) if kind in kinds)
-        found += (LOAD_GATHERED, GATHER) if self.rows else ()
-        return (*self.shared_movers(), *found)
+        return (*self.shared_movers(), *found, *movers_of(self.rows.values()))
 
     # --- the layout struct, and comments ------------------------------------------------------------
 

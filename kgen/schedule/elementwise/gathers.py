@@ -1,11 +1,11 @@
-"""Gathered rows: operands read at computed places that are the same for a whole row of the space.
+"""Gathered rows: operands read or written at computed places that are the same for a whole row of the space.
 
-But for one axis, along which they are consecutive: a kernel finds the row's address once for a group, and reads groups.
+But for one axis, along which they are consecutive: a kernel finds the row's address once for a group, and moves groups.
 """
 
 from __future__ import annotations
 
-from kgen.ir.graph import Gather, Op
+from kgen.ir.graph import Gather, Op, Scatter
 from kgen.partition.step import Step
 from kgen.schedule.facts import Facts
 from kgen.schedule.schedule import Schedule
@@ -13,7 +13,7 @@ from kgen.schedule.step_layout import Source
 
 
 def gathered_rows(facts: Facts, group: int) -> tuple[tuple[int, int], ...]:
-    """The operands that are read by rows, each with the alignment of its groups in bytes."""
+    """The operands that are read or written by rows, each with the alignment of its groups in bytes."""
     rank = len(facts.step.shape)
     if group == 1 or dict(facts.coordinates).get(-1) != 0 or facts.space.axes[0] != (rank - 1,):
         return ()
@@ -23,7 +23,7 @@ def gathered_rows(facts: Facts, group: int) -> tuple[tuple[int, int], ...]:
 
 def _alignment(facts: Facts, source: Source, group: int) -> int | None:
     """The alignment of the groups of an operand; None where they are not consecutive, or not all aligned."""
-    ops = [op for op in facts.step.graph.ops if op.attr == Gather(source.operand)]
+    ops = [op for op in facts.step.graph.ops if op.attr in (Gather(source.operand), Scatter(source.operand))]
     axis, *others = {row_axis(facts.step, op) for op in ops}
     if others or axis is None or source.strides[axis] != 1:
         return None
@@ -38,10 +38,10 @@ def row_axis(step: Step, op: Op) -> int | None:
     None where there is none, or another place varies along it.
     """
     ops = step.graph.ops
-    assert isinstance(op.attr, Gather)
+    assert isinstance(op.attr, Gather | Scatter)
     dims = step.graph.operands[op.attr.operand].shape
     found: list[int] = []
-    for axis, number in enumerate(op.args):
+    for axis, number in enumerate(op.places):
         place = ops[number]
         if place.shape and place.shape[-1] != 1:
             if place.name != "index" or place.attr != -1 or place.shape[-1] != dims[axis]:
@@ -51,6 +51,6 @@ def row_axis(step: Step, op: Op) -> int | None:
 
 
 def ops_of_rows(step: Step, schedule: Schedule) -> tuple[int, ...]:
-    """The ops that read gathered rows."""
-    rows = dict(schedule.gathered)
-    return tuple(n for n, op in enumerate(step.graph.ops) if isinstance(op.attr, Gather) and op.attr.operand in rows)
+    """The ops that read or write rows at computed places."""
+    rows, ops = dict(schedule.gathered), enumerate(step.graph.ops)
+    return tuple(n for n, op in ops if isinstance(op.attr, Gather | Scatter) and op.attr.operand in rows)
