@@ -11,7 +11,7 @@ from .oracle import check_gradients
 
 _REDUCTIONS = ("sum", "mean", "prod", "max", "min", "var", "std", "norm", "logsumexp")
 _AXES = (
-    "", ", axis=1", ", axis=(0, 2)", ", axis=0, keepdims=true",
+    ", axis=1", ", axis=(0, 2), keepdims=true", "", ", axis=(0, 2)", ", axis=0, keepdims=true",
     ", axis=0", ", axis=-1", ", axis=(1, 2), keepdims=true", ", axis=()",
 )  # fmt: skip
 _PAIRS = (
@@ -33,7 +33,7 @@ def run(text: str, **values: Any) -> None:
     check_gradients(text, values, [n for n, v in values.items() if np.asarray(v).dtype.kind in "fc"])
 
 
-@pytest.mark.parametrize("axis", [*_AXES[:4], *(pytest.param(a, marks=whole) for a in _AXES[4:])])
+@pytest.mark.parametrize("axis", [*_AXES[:2], *(pytest.param(a, marks=whole) for a in _AXES[2:])])
 @pytest.mark.parametrize("name", _REDUCTIONS)
 def test_reductions(name: str, axis: str) -> None:
     run(f"out = {name}(x{axis})", x=real(3, 4, 2))
@@ -50,7 +50,7 @@ def test_reductions_of_broadcasts(name: str) -> None:
     run(f"out = {name}(b) * x", x=real(3, 2), b=real(1, 1))
 
 
-@pytest.mark.parametrize("shapes", [*_PAIRS[:4], *(pytest.param(p, marks=whole) for p in _PAIRS[4:])])
+@pytest.mark.parametrize("shapes", [*_PAIRS[:2], *(pytest.param(p, marks=whole) for p in _PAIRS[2:])])
 @pytest.mark.parametrize("op", ["+", "-", "*", "/", "**", "%", "//"])
 def test_operators(op: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     first, second = shapes
