@@ -1,16 +1,16 @@
 // Made by kgen 0.1.0 from rms_norm_per_block_quant.k. Do not edit; remake it with
 //     kgen compile rms_norm_per_block_quant.k -o rms_norm_per_block_quant.cu --dtype x=bf16,weight=bf16 --shape x=4096x7168,weight=7168
 //
-//     # rms_norm in fp8, with a scale for each group of 128 of a row.  out: [tokens, groups, 128].
+//     # rms_norm in fp8, with a scale for each group of 128 of a row.  scale: [tokens, columns / 128].
 //     input x, weight
 //     param epsilon = 1e-6
 //     let v = split(x, by=128)
 //     let y = v * rsqrt(mean(cast<float>(v) ** 2, axis=(-2, -1), keepdims=true) + epsilon) * split(weight, by=128)
-//     scale: float = max(max(abs(y), axis=-1, keepdims=true), 1e-12) / 448
-//     out = cast<float8_e4m3fn, sat>(y / scale)
+//     scale: float = max(max(abs(y), axis=-1), 1e-12) / 448
+//     out = merge(cast<float8_e4m3fn, sat>(y / expand(scale, axis=-1)))
 //
 // Inputs:  x: bfloat16, weight: bfloat16, epsilon: float32 (by value)
-// Views:   x_1 = split(x, axis=1, by=128), weight_1 = split(weight, axis=0, by=128)
+// Views:   x_1 = split(x, axis=1, by=128), weight_1 = split(weight, axis=0, by=128), out_1 = split(out, axis=1, by=128)
 // Outputs: scale: float32, out: float8_e4m3fn
 //
 // Chosen: rows: 256 threads share a row of 7168 elements and keep it in registers, 32 elements each: one pass over memory.
@@ -224,27 +224,27 @@ rms_norm_per_block_quant_pass2(const __nv_bfloat16 x_1_v,
     const float v_v = to_float(x_1_v);
     // let y = v * rsqrt(mean(cast<float>(v) ** 2, axis=(-2, -1), keepdims=true) + epsilon) * split(weight, by=128)
     const float y_v = v_v * t2 * to_float(weight_1_v);
-    // scale: float = max(max(abs(y), axis=-1, keepdims=true), 1e-12) / 448
+    // scale: float = max(max(abs(y), axis=-1), 1e-12) / 448
     max_acc.add(fabsf(y_v));
     y_kept = y_v;
 }
 
-// One element of out.
+// One element of out_1.
 template <bool UseReciprocal>
 static __device__ __forceinline__ void
 rms_norm_per_block_quant_element(const float y_v,
                                  const float scale_out,
                                  const float scale_out_reciprocal,
-                                 float2& out_v)
+                                 float2& out_1_v)
 {
-    // out = cast<float8_e4m3fn, sat>(y / scale)
-    out_v = quotient_ends<UseReciprocal>(y_v, scale_out, scale_out_reciprocal);
+    // out = merge(cast<float8_e4m3fn, sat>(y / expand(scale, axis=-1)))
+    out_1_v = quotient_ends<UseReciprocal>(y_v, scale_out, scale_out_reciprocal);
 }
 
 // Where the rows lie; strides and steps in elements.
 struct rms_norm_per_block_quant_reduce_regs8192_layout {
     long long scale_stride[1];
-    long long out_stride[1];  // of out and x_1
+    long long out_1_stride[1];  // of out_1 and x_1
     int width;  // elements of a row
     int scale_step[1];  // along a row, beyond its fastest dimension
 };
@@ -253,22 +253,22 @@ struct rms_norm_per_block_quant_reduce_regs8192_layout {
 // Segments of 128 elements, the fastest extent: 16 threads each.
 // Launch: a block of 256 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
-// Alignment, in bytes: 16 for x_1 and weight_1; 8 for out.
+// Alignment, in bytes: 16 for x_1 and weight_1; 8 for out_1.
 // Vector accesses: the fastest extent and the strides beyond it are multiples of 8 elements.
-// No other operand may overlap scale and out in memory.
+// No other operand may overlap scale and out_1 in memory.
 extern "C" __global__ void __launch_bounds__(256)
 rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
-                                         __nv_fp8_e4m3* __restrict__ out_ptr,
                                          const __nv_bfloat16* x_1_ptr,
                                          const __nv_bfloat16* weight_1_ptr,
+                                         __nv_fp8_e4m3* __restrict__ out_1_ptr,
                                          const float epsilon_v,
                                          const rms_norm_per_block_quant_reduce_regs8192_layout layout)
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
     float* const scale_row = scale_ptr + row * layout.scale_stride[0];
-    __nv_fp8_e4m3* const out_row = out_ptr + row * layout.out_stride[0];
-    const __nv_bfloat16* const x_1_row = x_1_ptr + row * layout.out_stride[0];
+    __nv_fp8_e4m3* const out_1_row = out_1_ptr + row * layout.out_1_stride[0];
+    const __nv_bfloat16* const x_1_row = x_1_ptr + row * layout.out_1_stride[0];
     wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_1_vec[4];
@@ -347,7 +347,7 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const float max_v = max_acc[v].result();
-        // scale: float = max(max(abs(y), axis=-1, keepdims=true), 1e-12) / 448
+        // scale: float = max(max(abs(y), axis=-1), 1e-12) / 448
         const float t3 = nan_max(max_v, 1e-12f);
         scale_out[v] = divide(t3, 448.0f, 0.002232143f);
         scale_out_reciprocal[v] = reciprocal_within_ulp(scale_out[v]);
@@ -357,24 +357,24 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 256 + thread);
         if (v < 3 || i < layout.width) {
-            Pack<__nv_fp8_e4m3, 8, 8> out_vec;
-            float2 out_ends[8];
+            Pack<__nv_fp8_e4m3, 8, 8> out_1_vec;
+            float2 out_1_ends[8];
             bool is_exact = scale_out_reciprocal[v] == scale_out_reciprocal[v];
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 rms_norm_per_block_quant_element<true>(y_kept[v][j], scale_out[v],
-                                                       scale_out_reciprocal[v], out_ends[j]);
+                                                       scale_out_reciprocal[v], out_1_ends[j]);
             }
-            is_exact = is_exact & round_alike<__NV_E4M3>(out_ends, out_vec);
+            is_exact = is_exact & round_alike<__NV_E4M3>(out_1_ends, out_1_vec);
             if (!is_exact) {
                 #pragma unroll
                 for (int j = 0; j < 8; ++j) {
                     rms_norm_per_block_quant_element<false>(y_kept[v][j], scale_out[v],
-                                                            scale_out_reciprocal[v], out_ends[j]);
+                                                            scale_out_reciprocal[v], out_1_ends[j]);
                 }
-                round_alike<__NV_E4M3>(out_ends, out_vec);
+                round_alike<__NV_E4M3>(out_1_ends, out_1_vec);
             }
-            *reinterpret_cast<Pack<__nv_fp8_e4m3, 8, 8>*>(out_row + i) = out_vec;
+            *reinterpret_cast<Pack<__nv_fp8_e4m3, 8, 8>*>(out_1_row + i) = out_1_vec;
         }
     }
 
@@ -668,10 +668,10 @@ static const char* meaning_of(int status)
 // What the kernels take.
 struct Arguments {
     float* scale_ptr;
-    __nv_fp8_e4m3* out_ptr;
     float epsilon_v;
     const __nv_bfloat16* x_1_ptr;
     const __nv_bfloat16* weight_1_ptr;
+    __nv_fp8_e4m3* out_1_ptr;
     cudaStream_t stream;
 };
 
@@ -689,14 +689,14 @@ static int launch_rms_norm_per_block_quant_reduce_regs8192(const Arguments& a, c
         {(int)((shape[1] > 1) ? strides[0][1] : 0)},
     };
     return launch(rms_norm_per_block_quant_reduce_regs8192, row_blocks, 1, 256, true, a.stream,
-                  a.scale_ptr, a.out_ptr, a.x_1_ptr, a.weight_1_ptr, a.epsilon_v, layout);
+                  a.scale_ptr, a.x_1_ptr, a.weight_1_ptr, a.out_1_ptr, a.epsilon_v, layout);
 }
 
 const Operand OPERANDS[] = {
     {KGEN_BFLOAT16, 2, false},  // x
     {KGEN_BFLOAT16, 1, false},  // weight
-    {KGEN_FLOAT32, 3, true},  // scale
-    {KGEN_FLOAT8_E4M3FN, 3, true},  // out
+    {KGEN_FLOAT32, 2, true},  // scale
+    {KGEN_FLOAT8_E4M3FN, 2, true},  // out
 };
 
 // What a call launches for one kernel of the program: nothing where there is nothing to compute.
@@ -711,8 +711,8 @@ static int decide(const Array* arrays, Choice* choices)
     int status = KGEN_SUCCESS;
     if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {4096, 7168}, {7168, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {7168}, {1});
-    if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {4096, 56, 1}, {56, 1, 1});
-    if (status == KGEN_SUCCESS) status = check_layout(arrays[3], 4, {4096, 56, 128}, {7168, 128, 1});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {4096, 56}, {56, 1});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[3], 4, {4096, 7168}, {7168, 1});
     if (status != KGEN_SUCCESS || (arrays[2].size == 0 && arrays[3].size == 0)) return status;
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
@@ -744,12 +744,13 @@ extern "C" int rms_norm_per_block_quant_launch(const kgen_array* x_array,
     if (status != KGEN_SUCCESS) return status;
     const uintptr_t x_address = arrays[0].address;
     const uintptr_t weight_address = arrays[1].address;
+    const uintptr_t out_address = arrays[3].address;
     const Arguments a = {
         reinterpret_cast<float*>(arrays[2].address),
-        reinterpret_cast<__nv_fp8_e4m3*>(arrays[3].address),
         (float)epsilon_value,
         reinterpret_cast<const __nv_bfloat16*>(x_address),
         reinterpret_cast<const __nv_bfloat16*>(weight_address),
+        reinterpret_cast<__nv_fp8_e4m3*>(out_address),
         stream,
     };
     for (const Choice& choice : choices) {

@@ -57,8 +57,7 @@ def evaluate(
             if value.dtype != numpy_dtype(op.dtype):
                 raise TypeError(f"%{len(frame.values)}: {op.name} gave {value.dtype}, the IR says {op.dtype}")
             frame.values.append(value)
-    written = (i for i, operand in enumerate(kernel.operands) if operand.role != "input" and operand.view is None)
-    return [frame.stored[i] for i in written]
+    return [frame.stored[kernel.operands.index(operand)] for operand in kernel.results]
 
 
 def _bind(kernel: Graph, arrays: list[Array | None], shape: tuple[int, ...] | None) -> dict[str, int]:

@@ -161,6 +161,11 @@ class Graph:
         base = self.operands[view.of]
         return show(view, base.name if base.view is None else self.show_view(base.view), sizes)
 
+    @property
+    def results(self) -> tuple[Operand, ...]:
+        """The arrays that are written: outputs, and arguments that are updated."""
+        return tuple(o for o in self.operands if o.role not in ("input", "buffer") and o.view is None)
+
     def base(self, operand: int) -> int:
         """The number of the array that an operand is a view of, or its own."""
         while (view := self.operands[operand].view) is not None:

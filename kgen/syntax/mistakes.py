@@ -167,8 +167,7 @@ def _dot_hint(context: Context, owner: str) -> str:
     if member in _TRANSPOSES:
         return f"write `transpose({name}, (1, 0))`, which orders all axes"
     if member in _RESHAPES:
-        owner = name.replace("...", "x")
-        return f"pass the view at the call, such as `k({owner}.{member}(...))`: kgen reads any strides"
+        return f"write `split({name}, by=128)` or `merge({name}, axis=(-2, -1))`"
     if member in _CASTS:
         return f"write `cast<{_cast_target(context, i) if called else _dtype_of(member)}>({name})`"
     if member in ("shape", "dtype"):

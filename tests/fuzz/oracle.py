@@ -94,7 +94,7 @@ def _expected(
     shape: tuple[int, ...] | None,
     variants: Sequence[Graph],
 ) -> dict[str, Expected]:
-    names = [o.name for o in kernel.operands if o.role != "input"]
+    names = [o.name for o in kernel.results]
 
     cache: dict[object, Array] = {}  # of casts and inexact functions, some of which take long
 

@@ -47,7 +47,7 @@ def reference(text: str, arguments: Mapping[str, Any], nudge: Nudge | None = Non
     operands = [given.get(o.name) if o.role != "output" else None for o in kernel.operands]
     with nullcontext() if nudge is None else nudged(nudge, {}):
         found = evaluate(kernel, operands, [scalars[s.name] for s in kernel.scalars])
-    return dict(zip([o.name for o in kernel.operands if o.role != "input"], found, strict=True))
+    return dict(zip([o.name for o in kernel.results], found, strict=True))
 
 
 def expected(text: str, arguments: Mapping[str, Any]) -> list[Array]:

@@ -47,7 +47,7 @@ def typed(program: Program) -> tuple[Graph, dict[str, Array]]:
 def expected(kernel: Graph, given: dict[str, Array]) -> dict[str, Array]:
     arrays = [given[o.name].copy() if o.role != "output" else None for o in kernel.operands]
     found = evaluate(kernel, arrays)
-    return dict(zip([o.name for o in kernel.operands if o.role != "input"], found, strict=True))
+    return dict(zip([o.name for o in kernel.results], found, strict=True))
 
 
 def assert_equal(program: Program, got: dict[str, Array], want: dict[str, Array]) -> None:
@@ -126,7 +126,7 @@ def run(programs: Sequence[Program]) -> None:
                 arrays: dict[str, Any] = dict(program.arrays())
                 result = kernel(**arrays)
                 results = result if isinstance(result, tuple) else (result,)
-                names = [o.name for o in typed_kernel.operands if o.role == "output"]
+                names = [o.name for o in typed_kernel.results if o.role == "output"]
                 assert_equal(program, arrays | dict(zip(names, results, strict=False)), want)
 
 

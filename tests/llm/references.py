@@ -79,6 +79,12 @@ def scaled(x: Array, most: int = 448) -> Results:
     return scale, x / scale
 
 
+def by_groups(x: Array, scales: Callable[[Array], Results] = scaled) -> Results:
+    """The same of groups of 128 of each row."""
+    scale, out = scales(x.reshape(len(x), -1, 128))
+    return scale[..., 0], out.reshape(x.shape)
+
+
 def powers_of_two(x: Array) -> Results:
     scale = 2 ** np.ceil(np.log2(scaled(x)[0]))
     return scale, x / scale
@@ -111,8 +117,7 @@ def fused_quant(residual: Array, x: Array, weight: Array, scale: Array | None = 
 def fused_blocks(residual: Array, x: Array, weight: Array) -> Results:
     """The same with a scale for each group of a row."""
     residual = added(residual, x)
-    rows = residual.reshape(len(residual), -1)
-    return *scaled(norm(rows, weight.reshape(-1)).reshape(residual.shape)), residual
+    return *by_groups(norm(residual, weight)), residual
 
 
 def merged(prefix: Array, prefix_lse: Array, suffix: Array, suffix_lse: Array) -> Array:
@@ -127,37 +132,48 @@ def penalised(logits: Array, prompt_mask: Array, output_mask: Array, penalties: 
 
 def rotated(x: Array, cos: Array, sin: Array) -> Array:
     cos, sin = cos[:, None], sin[:, None]
-    first, second = x[:, :, 0], x[:, :, 1]
-    return np.stack([first * cos - second * sin, second * cos + first * sin], axis=2)
+    first, second = np.split(x, 2, -1)
+    return np.concatenate([first * cos - second * sin, second * cos + first * sin], -1)
+
+
+def rotated_pairs(x: Array, cos: Array, sin: Array) -> Array:
+    turned = rotated(np.concatenate([x[..., ::2], x[..., 1::2]], -1), cos, sin)
+    return np.stack(np.split(turned, 2, -1), -1).reshape(x.shape)
 
 
 def awq(qweight: Array, zeros: Array, scales: Array) -> Array:
     shift = 4 * np.array([0, 4, 1, 5, 2, 6, 3, 7])
 
     def codes(packed: Array) -> Array:
-        return np.asarray(packed.astype(np.int64)[..., None] >> shift & 15)
+        return np.asarray(packed.astype(np.int64)[..., None] >> shift & 15).reshape(len(packed), -1)
 
-    return np.asarray((codes(qweight) - codes(zeros)) * scales)
+    return np.asarray((codes(qweight) - codes(zeros).repeat(128, 0)) * scales.repeat(128, 0))
 
 
 def block_scales(blocks: Array) -> Array:
     return blocks[..., :2].astype(np.uint8).view(np.float16).astype(float)
 
 
-def q8_0(blocks: Array) -> Array:
-    return np.asarray(block_scales(blocks) * blocks[..., 2:].astype(np.uint8).view(np.int8))
+def q8_0(rows: Array) -> Array:
+    found = rows.reshape(len(rows), -1, 34)
+    return np.asarray(block_scales(found) * found[..., 2:].astype(np.uint8).view(np.int8)).reshape(len(rows), -1)
+
+
+def q4_0(rows: Array) -> Array:
+    found = rows.astype(np.uint8).reshape(len(rows), -1, 18)
+    codes = np.concatenate([found[..., 2:] & 15, found[..., 2:] >> 4], -1).astype(float) - 8
+    return np.asarray(block_scales(found) * codes).reshape(len(rows), -1)
 
 
 def blocks(draw: Draw, count: int, size: int) -> Array:
-    """Blocks of GGUF: bytes behind a float16."""
-    found = draw.integers(np.uint8, count, size)
-    found[:, :2] = draw.f32(count, 1).astype(np.float16).view(np.uint8)
-    return found
+    """Rows of three blocks of GGUF: bytes behind a float16."""
+    found = draw.integers(np.uint8, 3 * count, size)
+    found[:, :2] = draw.f32(3 * count, 1).astype(np.float16).view(np.uint8)
+    return found.reshape(count, -1)
 
 
 #: Arguments by name, for the kernels that take the same.
 ROWS = {"x": lambda d: d.bf16(TOKENS, 2 * SIZE)}
-GROUPS = {"x": lambda d: d.bf16(TOKENS, 3, 128)}
 WEIGHT = {"weight": lambda d: d.bf16(SIZE)}
 STREAM = {"residual": lambda d: d.bf16(TOKENS, SIZE), "x": lambda d: d.bf16(TOKENS, SIZE)}
 SCALE = {"scale": lambda d: np.full(1, 0.03, np.float32)}
@@ -165,8 +181,13 @@ HEADS, HEAD = 3, 64
 PREFIX = {"prefix": lambda d: d.bf16(TOKENS, HEADS, HEAD), "prefix_lse": lambda d: d.f32(TOKENS, HEADS, 1)}
 SUFFIX = {"suffix": lambda d: d.bf16(TOKENS, HEADS, HEAD), "suffix_lse": lambda d: d.f32(TOKENS, HEADS, 1)}
 
+ROTARY = {
+    "x": lambda d: d.bf16(TOKENS, HEADS, HEAD),
+    "cos": lambda d: np.cos(d.f32(TOKENS, HEAD // 2)),
+    "sin": lambda d: np.sin(d.f32(TOKENS, HEAD // 2)),
+}
 
-#: For each kernel its arguments, and its outputs and updated arguments from them.
+
 def taken(of: Array, *places: Array) -> Array:
     return np.asarray(of[tuple(place.astype(int) for place in places)])
 
@@ -191,6 +212,7 @@ def cross_entropy(logits: Array, label: Array) -> Array:
     return np.asarray(np.log(np.exp(logits).sum(-1)) - taken(logits, np.arange(len(label)), label))
 
 
+#: For each kernel its arguments, and its outputs and updated arguments from them.
 CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array | Results]]] = {
     "silu_and_mul": (ROWS, partial(gated, silu)),
     "mul_and_silu": (ROWS, lambda x: gated(silu, np.roll(x, x.shape[-1] // 2, -1))),
@@ -202,8 +224,8 @@ CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array |
     "silu_and_mul_quant": (ROWS | SCALE, lambda x, scale: gated(silu, x) / scale),
     "silu_and_mul_per_token_quant": (ROWS, lambda x: scaled(gated(silu, x))),
     "silu_and_mul_per_block_quant": (
-        {"x": lambda d: d.bf16(TOKENS, 2, 3, 128)},
-        lambda x: scaled(silu(x[:, 0]) * x[:, 1]),
+        {"x": lambda d: d.bf16(TOKENS, 768)},
+        lambda x: by_groups(gated(silu, x)),
     ),
     "rms_norm": ({"x": STREAM["x"]} | WEIGHT, norm),
     "gemma_rms_norm": ({"x": STREAM["x"]} | WEIGHT, partial(norm, more=1)),
@@ -214,10 +236,10 @@ CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array |
     "rms_norm_dynamic_per_token_quant": ({"x": STREAM["x"]} | WEIGHT, lambda x, weight: scaled(norm(x, weight))),
     "rms_norm_per_block_quant": (
         {"x": STREAM["x"]} | WEIGHT,
-        lambda x, weight: scaled(norm(x, weight).reshape(TOKENS, -1, 128)),
+        lambda x, weight: by_groups(norm(x, weight)),
     ),
     "fused_add_rms_norm_per_block_quant": (
-        {n: lambda d: d.bf16(TOKENS, 3, 128) for n in ("residual", "x")} | {"weight": lambda d: d.bf16(3, 128)},
+        STREAM | WEIGHT,
         fused_blocks,
     ),
     "fused_add_rms_norm": (STREAM | WEIGHT, fused),
@@ -226,9 +248,9 @@ CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array |
     "fused_add_rms_norm_dynamic_per_token_quant": (STREAM | WEIGHT, fused_quant),
     "static_scaled_fp8_quant": (ROWS | SCALE, lambda x, scale: x / scale),
     "dynamic_per_token_scaled_fp8_quant": (ROWS, scaled),
-    "per_token_group_quant_fp8": (GROUPS, scaled),
-    "per_token_group_quant_fp8_ue8m0": (GROUPS, powers_of_two),
-    "per_token_group_quant_int8": (GROUPS, partial(scaled, most=127)),
+    "per_token_group_quant_fp8": (ROWS, by_groups),
+    "per_token_group_quant_fp8_ue8m0": (ROWS, partial(by_groups, scales=powers_of_two)),
+    "per_token_group_quant_int8": (ROWS, partial(by_groups, scales=partial(scaled, most=127))),
     "static_scaled_int8_quant": (ROWS | SCALE, lambda x, scale: x / scale),
     "static_scaled_int8_azp_quant": (
         ROWS | SCALE | {"azp": lambda d: np.full(1, -7, np.int32)},
@@ -247,23 +269,18 @@ CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array |
         penalised,
     ),
     "moe_sum": ({"x": lambda d: d.bf16(TOKENS, 4, SIZE)}, lambda x: x.sum(1)),
-    "apply_rotary_emb": (
-        {
-            "x": lambda d: d.bf16(TOKENS, HEADS, 2, HEAD // 2),
-            "cos": lambda d: np.cos(d.f32(TOKENS, HEAD // 2)),
-            "sin": lambda d: np.sin(d.f32(TOKENS, HEAD // 2)),
-        },
-        rotated,
-    ),
+    "apply_rotary_emb": (ROTARY, rotated),
+    "apply_rotary_emb_gptj": (ROTARY, rotated_pairs),
     "awq_dequantize": (
         {
-            "qweight": lambda d: d.integers(np.int32, 2, 16, 8),
-            "zeros": lambda d: d.integers(np.int32, 2, 1, 8),
-            "scales": lambda d: d.f32(2, 1, 8, 8).astype(np.float16),
+            "qweight": lambda d: d.integers(np.int32, 256, 8),
+            "zeros": lambda d: d.integers(np.int32, 2, 8),
+            "scales": lambda d: d.f32(2, 64).astype(np.float16),
         },
         awq,
     ),
-    "dequantize_q8_0": ({"blocks": lambda d: blocks(d, 33, 34)}, q8_0),
+    "dequantize_q4_0": ({"rows": lambda d: blocks(d, 33, 18)}, q4_0),
+    "dequantize_q8_0": ({"rows": lambda d: blocks(d, 33, 34)}, q8_0),
     "embedding": (
         {"weight": lambda d: d.bf16(TOKENS, SIZE), "ids": lambda d: d.below(TOKENS, 9)},
         lambda weight, ids: taken(weight, ids),
@@ -287,7 +304,7 @@ CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array |
     ),
     "rotary_embedding": (
         {
-            "x": lambda d: d.bf16(TOKENS, 3, 2, 64),
+            "x": lambda d: d.bf16(TOKENS, 3, 128),
             "positions": lambda d: d.below(40, TOKENS),
             "cos_sin_cache": lambda d: d.bf16(40, 128),
         },

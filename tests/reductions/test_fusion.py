@@ -74,3 +74,14 @@ def test_values(text: str, rows: int, width: int) -> None:
     e = np.exp(wide - wide.max(-1, keepdims=True))
     want = wide.sum(-1) if text == SUM else e / e.sum(-1, keepdims=True)
     np.testing.assert_allclose(got, want, rtol=2**-7, atol=1e-5 if text == SOFTMAX else 0.05)
+
+
+def test_a_result_with_and_without_its_axis_is_one() -> None:
+    """``expand`` of a result that is an output, too, reduces and computes nothing again."""
+    text = "let g = split(x, by=8); scale = max(abs(g), axis=-1) + 1; out = g / expand(scale, axis=-1)"
+    kernel = kgen.jit(text, device="cpu")
+    x = np.arange(64, dtype=np.float32).reshape(2, 32)
+    assert kernel.source(x).count("Max<float>::identity()") == 1
+    scale, out = kernel(x)
+    np.testing.assert_array_equal(scale, x.reshape(2, 4, 8).max(-1) + 1)
+    np.testing.assert_array_equal(out, x.reshape(2, 4, 8) / scale[..., None])
