@@ -84,3 +84,18 @@ def _index(arranged: Arranged, own: Own) -> Own:
         else:
             axes.append(axis + own.axes[:place].count(axis))
     return Own(items, tuple(axes))
+
+
+def outermost(ctx: Context, root: int) -> int | None:
+    """The last arranged value that a value is computed from."""
+    found: int | None = None
+    stack, seen = [root], set[int]()
+    while stack:
+        number = stack.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        if number in ctx.arrays.arranged:
+            found = number if found is None else max(found, number)
+        stack += ctx.builder.ops[number].args
+    return found

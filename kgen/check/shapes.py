@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kgen.check.arranged import outermost
 from kgen.check.context import Context
+from kgen.check.indexed import taken
+from kgen.check.own import Own
 from kgen.check.scope import Scope
 from kgen.check.values import Typed, Value
 from kgen.dtypes import INT64
 from kgen.ir.graph import Attr, Dim, IndexMap, Op, Reduction, Shape
+from kgen.ir.views import WHOLE
 from kgen.source import Span
 from kgen.syntax.tree import Call, Expr, Keyword, Number, Tuple, TypeName, Unary
 
@@ -156,6 +160,12 @@ def expand(ctx: Context, scope: Scope, node: Call, args: Args) -> Value | None:
 def _expand_typed(ctx: Context, node: Call, places: tuple[int, ...], value: Typed) -> Typed | None:
     numbers = [value.id] if value.imag is None else [value.id, value.imag]
     shape = _insert(value.shape, places)
+    if any(outermost(ctx, number) is not None for number in numbers):
+        kept = iter(range(len(value.shape)))
+        own = Own((WHOLE,) * len(value.shape), tuple(None if i in places else next(kept) for i in range(len(shape))))
+        found = taken(ctx, own, value, node.function_span, node.span)
+        assert found is None or isinstance(found, Typed)
+        return found
     moved = [_moved(ctx, number, value.shape, shape, places) for number in numbers]
     if None in moved:
         ctx.error(

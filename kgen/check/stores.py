@@ -7,7 +7,7 @@ out = concat(a, b)   ->  out[:size(a, 0)] = a, out[size(a, 0):] = b
 
 from __future__ import annotations
 
-from kgen.check.arranged import NotYetError
+from kgen.check.arranged import NotYetError, outermost
 from kgen.check.context import Context
 from kgen.check.indexed import rewrite
 from kgen.check.own import Own
@@ -30,7 +30,7 @@ def stores(ctx: Context, whole: Stored, role: Role) -> list[Stored]:
     todo, found = [whole], list[Stored]()
     while todo:
         one = todo.pop(0)
-        at = _outermost(ctx, one.value)
+        at = outermost(ctx, one.value)
         if at is None:
             found.append(one)
             continue
@@ -44,19 +44,4 @@ def stores(ctx: Context, whole: Stored, role: Role) -> list[Stored]:
             part = rewrite(ctx, one.value, one.shape, own)
             assert part is not None
             todo.append(Stored(ctx.arrays.view(View(one.operand, own.items), role), part, own.dims(ctx, one.shape)))
-    return found
-
-
-def _outermost(ctx: Context, root: int) -> int | None:
-    """The last arranged value that a value is computed from."""
-    found: int | None = None
-    stack, seen = [root], set[int]()
-    while stack:
-        number = stack.pop()
-        if number in seen:
-            continue
-        seen.add(number)
-        if number in ctx.arrays.arranged:
-            found = number if found is None else max(found, number)
-        stack += ctx.builder.ops[number].args
     return found

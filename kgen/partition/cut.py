@@ -110,24 +110,23 @@ def _ops(
                     moved[number, place] = args[0]
                     continue
                 here = Op(op.name, args, op.dtype, op.shape, op.attr, op.label, op.span)
-                if args and op.name != "store" and trace.space.reduced is not None:
-                    same = known.setdefault(_at_place(here, place), len(ops))
-                    if same < len(ops):
-                        ops[same] = replace(ops[same], label=ops[same].label or op.label)
-                        moved[number, place] = same
-                        continue
+            same = len(ops)
             if trace.space.reduced is None:
                 here = _aligned(here, place, trace.space)
-            moved[number, place] = len(ops)
-            ops.append(here)
-            places.append(place)
+            else:
+                same = known.setdefault(_at_place(here, place), len(ops))
+            moved[number, place] = same
+            if same == len(ops):
+                ops.append(here)
+                places.append(place)
     return ops, places, moved
 
 
 def _at_place(op: Op, place: AxisMap) -> tuple[object, ...]:
     """What ops with equal values have in common: axes of size 1 make no difference, so ``keepdims`` does not."""
     attr = replace(op.attr, keepdims=False) if isinstance(op.attr, Reduction) else op.attr
-    return op.name, op.args, op.dtype, attr, tuple(p for p in place if p is not None)
+    kept = tuple(p for p in place if p is not None)
+    return op.name, op.args, op.dtype, attr, kept if op.args and op.name != "store" else (op.shape, place)
 
 
 def _whole(op: Op, operand: int) -> IndexMap:

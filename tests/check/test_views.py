@@ -20,7 +20,7 @@ ARRANGED = ("merge", "stack", "concat", "repeat")
 def views(draw: st.DrawFn, text: str, value: Array) -> tuple[str, Array]:
     """A view of an expression, and its value."""
     axes = list(range(value.ndim))
-    match draw(st.sampled_from(["transpose", "reverse", "flip", "split", "index"])):
+    match draw(st.sampled_from(["transpose", "reverse", "flip", "split", "expand", "index"])):
         case "transpose":
             order = draw(st.permutations(axes))
             spelled = "".join(f"{a - value.ndim * draw(st.booleans())}, " for a in order)
@@ -36,6 +36,9 @@ def views(draw: st.DrawFn, text: str, value: Array) -> tuple[str, Array]:
             by = draw(st.sampled_from([k for k in range(1, n + 1) if n % k == 0] or [3]))
             shape = (*value.shape[:axis], n // by, by, *value.shape[axis + 1 :])
             return f"split({text}, axis={axis - value.ndim * draw(st.booleans())}, by={by})", value.reshape(shape)
+        case "expand":
+            axis = draw(st.integers(0, len(axes)))
+            return f"expand({text}, axis={axis})", np.expand_dims(value, axis)
         case _:
             return f"{text}[None, ...]", value[None]
 
