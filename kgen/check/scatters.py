@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kgen.check.arranged import outermost
 from kgen.check.context import Context
 from kgen.check.values import Typed
 from kgen.ir.graph import Gather, Op, Scatter
@@ -10,6 +11,10 @@ from kgen.syntax.tree import Index
 
 def scatter(ctx: Context, node: Index, target: Typed, operand: int, value: Typed) -> Op | None:
     """The store of a value that has the operand's dtype.  ``target``: the value of ``node``.  None after an error."""
+    if any(outermost(ctx, one) is not None for one in (target.id, value.id)):
+        message = "merged, stacked and concatenated values are not written to computed places yet"
+        ctx.error("not-yet", message, value.span, marks=(node.span,), hint="write a statement for each part")
+        return None
     number, ops = target.id, ctx.builder.ops
     while ops[number].args and ops[number].name != "gather":
         number = ops[number].args[0]
