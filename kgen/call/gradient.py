@@ -11,7 +11,7 @@ from kgen.argument_types import ArgType, ArrayArg, WeakArg
 from kgen.call.arguments import argument_hint, bind, describe, operands_of
 from kgen.diagnostics import error, public
 from kgen.dtypes import DType, Kind
-from kgen.gradients.derive import Request, derive, request_for
+from kgen.gradients.derive import Request, check_updates, derive, request_for
 from kgen.load import load
 from kgen.operands import Operands
 from kgen.program import Argument, Output, Parameter, Program
@@ -46,6 +46,7 @@ class Gradient:
         self.wrt = None if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
         self.name: str = f"{of.name}_grad"
         outline = of.outline if isinstance(of, Gradient) else of.program
+        check_updates(outline)
         arguments = [*(a.name for a in outline.arguments), *(p.name for p in outline.parameters)]
         _check_wrt(self.wrt or (), arguments, {})
         self._names = request_for(arguments, [o.name for o in outline.outputs], self.wrt or arguments)
@@ -186,6 +187,7 @@ def gradient_text(program: Program, operands: Operands, wrt: Sequence[str] | Non
 
     Raises :class:`~kgen.KgenError`: ``bad-wrt``, ``no-derivative``, and what typing raises.
     """
+    check_updates(program)
     types = operands.types
     graph = pipeline.ir_after(program, operands, "check")
     outputs = [o.name for o in graph.operands if o.role == "output" and o.dtype.kind >= Kind.FLOAT]

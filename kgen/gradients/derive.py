@@ -45,7 +45,6 @@ def derive(program: Program, args: Mapping[str, ArgType], request: Request) -> s
     Raises :class:`~kgen.KgenError` (``no-derivative``) where something on the way has none.
     """
     reporter = Reporter(program.source)
-    _check_updates(program, reporter)
     names = Names([*_arguments(program), *request.cotangents.values(), *request.results.values()])
     whole = inlined(program, names)
     facts = Facts(whole, args)
@@ -64,7 +63,9 @@ def derive(program: Program, args: Mapping[str, ArgType], request: Request) -> s
     return "\n".join([*lines, *_statements(forward, sweep.lines, results)]) + "\n"
 
 
-def _check_updates(program: Program, reporter: Reporter) -> None:
+def check_updates(program: Program) -> None:
+    """Raises :class:`~kgen.KgenError` (``no-derivative``) for a program that updates in place."""
+    reporter = Reporter(program.source)
     for argument in program.arguments:
         if argument.role == "inout":
             message = f"`{argument.name}` is updated in place, so the program has no gradient"
