@@ -164,7 +164,10 @@ def _without_added(ops: Sequence[Op], number: int, taken: Taken) -> Taken:
         case _ if op.name == "index":
             added = set(range(1, len(op.shape)))
         case _ if op.name == "expand":
-            added = set(range(len(op.shape))).difference(unexpanded(op.shape, ops[op.args[0]].shape))
+            places = unexpanded(op.shape, ops[op.args[0]].shape)
+            inner = _without_added(ops, op.args[0], taken.before(places))
+            every = set(range(len(op.shape)))
+            added = every.difference(places) if inner.is_gathered else every
         case _:
             return taken
     axes = tuple(SPREAD if item is not None and axis in added else item for axis, item in enumerate(taken.axes))

@@ -85,6 +85,13 @@ def test_outside(extent: int) -> None:
     np.testing.assert_array_equal(oracle("out = x[i, j]", both), taken(x, both["i"], both["j"]))
 
 
+def test_one_element() -> None:
+    """Axes of one element that `keepdims` and `None` add have it for every index."""
+    x, i = np.array([[7]], np.int64), np.array([0, 3, -5])
+    got = oracle("out = max(x, axis=-1, keepdims=true)[None, :, i]", {"x": x, "i": i})
+    np.testing.assert_array_equal(got, np.full((1, 1, 3), 7))
+
+
 def test_index_in_an_index() -> None:
     """`index()` refers to the common shape of the indices; without arrays, to the place."""
     x, i = np.arange(40, dtype=np.int64).reshape(5, 8), np.array([[3], [0], [7]])
