@@ -15,7 +15,7 @@
 //
 // Chosen: rows: 256 threads share a row of 7168 elements and keep it in registers, 32 elements each: one pass over memory.
 // Chosen: prefetched: operands that all rows share are loaded with the row, ahead of the reductions.
-// Chosen: segments: 16 threads share each 128 elements of a row, which are reduced in the same pass.
+// Chosen: segments: 4 threads share each 128 elements of a row, which are reduced in the same pass.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -249,8 +249,8 @@ struct rms_norm_per_block_quant_reduce_regs8192_layout {
     int scale_step[1];  // along a row, beyond its fastest dimension
 };
 
-// Rows of 6145 to 8192 elements, kept in registers: 256 threads a row.
-// Segments of 128 elements, the fastest extent: 16 threads each.
+// Rows of up to 8192 elements, kept in registers: 256 threads a row.
+// Segments of 128 elements, the fastest extent: 4 threads each.
 // Launch: a block of 256 threads for each row.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for x_1 and weight_1; 8 for out_1.
@@ -269,6 +269,7 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
     float* const scale_row = scale_ptr + row * layout.scale_stride[0];
     __nv_fp8_e4m3* const out_1_row = out_1_ptr + row * layout.out_1_stride[0];
     const __nv_bfloat16* const x_1_row = x_1_ptr + row * layout.out_1_stride[0];
+    const bool has_segment = 128 * (thread / 4) < layout.width;  // all groups of a thread are in one
     wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_1_vec[4];
@@ -276,8 +277,8 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
     float y_kept[4][8];
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 256 + thread);
-        if (v < 3 || i < layout.width) {
+        const int i = 8 * (thread / 4 * 16 + v * 4 + thread % 4);
+        if (has_segment) {
             x_1_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_1_row + i);
             weight_1_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_1_ptr + i);
         }
@@ -287,8 +288,8 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
     auto mean_acc = Sum<float>::identity();
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 256 + thread);
-        if (v < 3 || i < layout.width) {
+        const int i = 8 * (thread / 4 * 16 + v * 4 + thread % 4);
+        if (has_segment) {
             keep_packed(x_1_vec[v]);
             auto mean_part = Sum<float>::identity();
             #pragma unroll
@@ -316,61 +317,49 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
     const float t = mean_v + epsilon_v;
     const float t2 = rsqrtf(t);
 
-    Max<float> max_acc[4];
+    auto max_acc = Max<float>::identity();
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        max_acc[v] = Max<float>::identity();
-    }
-    #pragma unroll
-    for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 256 + thread);
-        if (v < 3 || i < layout.width) {
+        const int i = 8 * (thread / 4 * 16 + v * 4 + thread % 4);
+        if (has_segment) {
             keep_packed(x_1_vec[v]);
             keep_packed(weight_1_vec[v]);
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 rms_norm_per_block_quant_pass2(extract(x_1_vec[v], j), extract(weight_1_vec[v], j), t2,
-                                               max_acc[v], y_kept[v][j]);
+                                               max_acc, y_kept[v][j]);
             }
         }
     }
     #pragma unroll
-    for (int d = 8; d > 0; d /= 2) {  // 16 threads share a segment
-        #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-            max_acc[v].merge(max_acc[v].shuffle_xor(d));
-        }
+    for (int d = 2; d > 0; d /= 2) {  // 4 threads share a segment
+        max_acc.merge(max_acc.shuffle_xor(d));
     }
 
-    float scale_out[4];
-    float scale_out_reciprocal[4];
-    #pragma unroll
-    for (int v = 0; v < 4; ++v) {
-        const float max_v = max_acc[v].result();
-        // scale: float = max(max(abs(y), axis=-1), 1e-12) / 448
-        const float t3 = nan_max(max_v, 1e-12f);
-        scale_out[v] = divide(t3, 448.0f, 0.002232143f);
-        scale_out_reciprocal[v] = reciprocal_within_ulp(scale_out[v]);
-    }
+    const float max_v = max_acc.result();
+    // scale: float = max(max(abs(y), axis=-1), 1e-12) / 448
+    const float t3 = nan_max(max_v, 1e-12f);
+    const float scale_out = divide(t3, 448.0f, 0.002232143f);
+    const float scale_out_reciprocal = reciprocal_within_ulp(scale_out);
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 256 + thread);
-        if (v < 3 || i < layout.width) {
+        const int i = 8 * (thread / 4 * 16 + v * 4 + thread % 4);
+        if (has_segment) {
             Pack<__nv_fp8_e4m3, 8, 8> out_1_vec;
             float2 out_1_ends[8];
-            bool is_exact = scale_out_reciprocal[v] == scale_out_reciprocal[v];
+            bool is_exact = scale_out_reciprocal == scale_out_reciprocal;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                rms_norm_per_block_quant_element<true>(y_kept[v][j], scale_out[v],
-                                                       scale_out_reciprocal[v], out_1_ends[j]);
+                rms_norm_per_block_quant_element<true>(y_kept[v][j], scale_out, scale_out_reciprocal,
+                                                       out_1_ends[j]);
             }
             is_exact = is_exact & round_alike<__NV_E4M3>(out_1_ends, out_1_vec);
             if (!is_exact) {
                 #pragma unroll
                 for (int j = 0; j < 8; ++j) {
-                    rms_norm_per_block_quant_element<false>(y_kept[v][j], scale_out[v],
-                                                            scale_out_reciprocal[v], out_1_ends[j]);
+                    rms_norm_per_block_quant_element<false>(y_kept[v][j], scale_out, scale_out_reciprocal,
+                                                            out_1_ends[j]);
                 }
                 round_alike<__NV_E4M3>(out_1_ends, out_1_vec);
             }
@@ -380,10 +369,10 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (v * 256 + thread);
-        if (v < 3 || i < layout.width) {
-            if (thread % 16 == 0) {  // one thread for each segment
-                scale_row[i / 128 * layout.scale_step[0]] = scale_out[v];
+        const int i = 8 * (thread / 4 * 16 + v * 4 + thread % 4);
+        if (has_segment) {
+            if (v == 0 && thread % 4 == 0) {  // once for each segment
+                scale_row[i / 128 * layout.scale_step[0]] = scale_out;
             }
         }
     }

@@ -208,7 +208,7 @@ def choose_variant(
 def _nested(typed: Specialised, sizes: Sizes, operands: Operands, target: Target) -> Specialised | None:
     """The variant with nested reductions, if in all its kernels rows and their segments fit registers of threads that
     can share them."""
-    if typed.nested is None or sizes.assumed:
+    if typed.nested is None:
         return None
     lowered = decide(typed.nested, sizes, allocate(typed.nested, sizes, operands.without_addresses()), target)
     nesting = (s.schedule for s in lowered.steps if isinstance(s.step, ReductionStep) and s.step.inner)

@@ -142,7 +142,7 @@ class Schedule:
             if access["wide"] is None:
                 del access["wide"]
         if not found.get("segment_threads"):
-            found.pop("segment_threads", None)
+            found = {name: value for name, value in found.items() if not name.startswith("segment_")}
         return found
 
 

@@ -302,7 +302,7 @@ class RowsContext(IndexTypes):
     ``checks_last``: only a thread's last group is checked against the row's end (``loads_check_all``: but all loads
     are).  ``kept_loaded``: what is loaded in branches, and converted later.  ``entries``: the number of states that
     warps exchange, of all blocks of the cluster.  ``exchange_lanes``: how many lanes of each warp merge them, a power
-    of two.
+    of two.  ``segments``: of which a thread has a part; ``segment``: the elements of each.
     """
 
     template: str
@@ -349,6 +349,8 @@ class RowsContext(IndexTypes):
     final: Final | None
     stores: tuple[str, ...]
     segment_threads: int
+    segments: int
+    segment: int
     segment_values: SegmentValues | None
     segment_coordinates: tuple[str, ...]
     segment_stores: tuple[str, ...]

@@ -77,6 +77,10 @@ def stores_words(operands: Operands) -> bool:
 def start_of_group(schedule: RowSchedule, v: str) -> str:
     """The index of the first element of a thread's group ``v``, counted from the row's first group."""
     threads, group = schedule.row_threads, schedule.group
+    if schedule.segment_vectors > 1:
+        near, whole = schedule.segment_threads, schedule.segment_threads * schedule.segment_vectors
+        place = f"thread / {near} * {whole} + {v} * {near} + thread % {near}" if near > 1 else f"thread * {whole} + {v}"
+        return f"{group} * ({place})"
     if threads == 1 and not v:
         return "0"
     number = f"{v} * {threads} + thread" if v and threads > 1 else v or "thread"
@@ -223,6 +227,8 @@ class RowKernel:
             final=final,
             stores=stores,
             segment_threads=schedule.segment_threads,
+            segments=schedule.segments,
+            segment=schedule.segment,
             segment_values=None,
             segment_coordinates=(),
             segment_stores=(),
@@ -341,7 +347,7 @@ class RowKernel:
         read = sum(operands.operand(t).dtype.size for t in self.loads)
         stores = (access_of(self.facts.step, n) for n in self.parts.varying_stores)
         written = sum(operands.operand(t).dtype.size for t in stores)
-        return alone and schedule.vectors > 2 and written >= read
+        return alone and schedule.vectors > 2 and written >= read and schedule.segment_vectors == 1
 
     @property
     def guards_rows(self) -> bool:

@@ -54,7 +54,7 @@ class Segments:
 
     @staticmethod
     def of(facts: Facts, parts: Parts, registers: Registers, rounds: Rounds) -> Segments:
-        arrays = ColumnArrays(facts.schedule.vectors, lasting(parts), "v")
+        arrays = ColumnArrays(facts.schedule.segments, lasting(parts), "v")
         values, exprs = rounds.values, rounds.writer.exprs
         writer = SegmentWriter(
             facts.step, facts.statements, unique=values.unique, exprs=exprs, wanted=parts.common, define=arrays.define
@@ -63,8 +63,8 @@ class Segments:
 
     @property
     def v(self) -> str:
-        """The index of a group in arrays."""
-        return "[v]" if self.facts.schedule.vectors > 1 else ""
+        """The index of a segment in arrays."""
+        return "[v]" if self.facts.schedule.segments > 1 else ""
 
     # --- reductions -----------------------------------------------------------------------------------
 
@@ -151,7 +151,8 @@ class Segments:
             if ops[n].name == "load" and self.facts.step.is_of_segment(n):
                 access = access_of(self.facts.step, n)
                 self.read.add(access)
-                self.writer.exprs[n] = Expr(self.registers.group(access), PRIMARY)
+                loaded = self.registers.group(access)
+                self.writer.exprs[n] = Expr(loaded if self.v else loaded.replace("[v]", "[0]"), PRIMARY)
 
     def stores(self) -> tuple[str, ...]:
         """The lines that store the outputs with one element a segment."""

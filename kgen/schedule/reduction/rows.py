@@ -22,6 +22,7 @@ from kgen.schedule.reduction.thread_mapping import (
     Demand,
     ThreadMapping,
     filled,
+    in_powers,
     map_few_vectors,
     map_row,
     one_row_mapping,
@@ -157,16 +158,19 @@ class _Rows:
         tuning = self.facts.tuning.rows
         return tuning.span_groups if may_have_rows(self.facts.step) else tuning.span_groups_alone
 
-    @property
-    def segment_threads(self) -> int:
-        """Threads that share a segment: part of a warp, each with one group; 0 where there is no such number."""
+    @cached_property
+    def segments(self) -> tuple[int, int]:
+        """Threads that share a segment, part of a warp, and the groups that each has of it: all of its groups, so that
+        values of segments are computed once a thread, else one.  (0, 1) where there are no such numbers."""
         one, counted = self.mapping, any(op.name == "index" for op in self.facts.step.graph.ops)
         apart = any(self.accesses[i].kind == "gather" for i in self.facts.reads)
         if not self.facts.segment or not one.vectors or counted or apart:
-            return 0
-        numbers = (1 << n for n in range(WARP.bit_length()))
-        fitting = (n for n in numbers if self.facts.segment == n * self.traversal.group and one.threads % n == 0)
-        return next(fitting, 0)
+            return 0, 1
+        for each in (one.vectors, 1):
+            for threads in (1 << n for n in range(WARP.bit_length())):
+                if self.facts.segment == threads * each * self.traversal.group and one.threads % threads == 0:
+                    return threads, each
+        return 0, 1
 
     @property
     def prefetches(self) -> bool:
@@ -214,7 +218,8 @@ class _Rows:
             evict_last=self.evict_last,
             streaming=self.streaming,
             dense=traversal.dense,
-            segment_threads=self.segment_threads,
+            segment_threads=self.segments[0],
+            segment_vectors=self.segments[1],
             any_length=one.vectors > 1 and not facts.along,
         )
 
@@ -238,6 +243,8 @@ def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
         return one_row_mapping(threads, max(1, -(-width // (group * threads))), tuning=tuning)
     if not facts.along:
         return found
+    if facts.segment and found.vectors and found.cluster == 1:
+        found = in_powers(found, -(-width // group), tuning)
     return filled(found, row_bytes, tuning)
 
 

@@ -32,8 +32,9 @@ class RowSchedule(Schedule):
     ``prefetches``: whether row operands are loaded with a row's own elements, ahead of the first round, not where they
     are used.  ``evict_last``: accesses with L2's evict-last hint.  ``streaming``: accesses with the evict-first hint.
     ``dense``: accesses whose rows have several dimensions, without gaps between them.  ``segment_threads``: threads of
-    a warp that share a segment, of which each has one group; 0 where no segments are reduced.  ``any_length``: whether
-    rows may be shorter than what threads keep, by any number of groups.
+    a warp that share a segment; 0 where no segments are reduced.  ``segment_vectors``: the groups that each of them has
+    of it: one, or all of its groups.  ``any_length``: whether rows may be shorter than what threads keep, by any number
+    of groups.
 
     In a column kernel, a group is ``group`` neighbouring columns.  ``threads`` of the block share it, and each reads
     ``vectors`` vectors of it at once, or keeps them in registers.  ``loops``: whether a thread may have at least two
@@ -58,12 +59,18 @@ class RowSchedule(Schedule):
     streaming: tuple[int, ...] = ()
     dense: tuple[int, ...] = ()
     segment_threads: int = 0
+    segment_vectors: int = 1
     any_length: bool = False
 
     @property
     def segment(self) -> int:
         """Elements of a segment."""
-        return self.segment_threads * self.group
+        return self.segment_threads * self.segment_vectors * self.group
+
+    @property
+    def segments(self) -> int:
+        """Segments of which a thread has a part."""
+        return self.vectors // self.segment_vectors
 
     @property
     def counts_places(self) -> bool:
@@ -101,7 +108,7 @@ class RowSchedule(Schedule):
         """
         most = self.target.tuning.rows.elements
         few = self.rows == 1 and self.anchor is None and self.vectors * self.group <= most and not self.any_length
-        return self.vectors > 1 and (self.stages or few or self.shared_operand is not None)
+        return self.vectors > 1 == self.segment_vectors and (self.stages or few or self.shared_operand is not None)
 
     @property
     def stages(self) -> bool:

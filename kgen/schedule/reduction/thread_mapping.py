@@ -69,6 +69,14 @@ def filled(mapping: ThreadMapping, row_bytes: int, tuning: Rows = H200.rows) -> 
     return replace(mapping, block=block)
 
 
+def in_powers(mapping: ThreadMapping, count: int, tuning: Rows = H200.rows) -> ThreadMapping:
+    """The mapping of a row of ``count`` groups with a power of two of them a thread, so that it has whole segments."""
+    each = 1 << (mapping.vectors - 1).bit_length()
+    threads = -(-count // each)
+    threads = -(-threads // (2 * WARP)) * 2 * WARP if threads > WARP else mapping.threads
+    return one_row_mapping(threads, each, tuning=tuning)
+
+
 def map_few_vectors(count: int, *, in_pairs: bool, tuning: Rows = H200.rows) -> ThreadMapping | None:
     """The mapping of a row of ``count`` vectors; None for longer rows.  ``in_pairs``: see below."""
     if in_pairs and (pairs := threads_for_two_vectors(count)):

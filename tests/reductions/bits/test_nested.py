@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import kgen
 from tests.fuzz.arrays import Array
 
 from .test_schedules import assert_exact
@@ -71,3 +72,26 @@ def test_integers(dtype: str) -> None:
     programs = programs_of((OF_INTEGERS,), x)
     (runs,) = run_every_way(programs, only=("as ", "held", "cut"))
     assert_exact(*programs[0], runs)
+
+
+QUANTISED = """let y = x * rsqrt(mean(x * x, axis=(1, 2), keepdims=true) + 1e-6)
+scale = sum(abs(y), axis=2, keepdims=true)
+out = y / scale
+spread = var(scale, axis=(1, 2))"""
+
+
+@pytest.mark.parametrize("shape", [(5, 6, 32), (4, 24, 128)], ids=str)
+def test_a_row_alone(shape: tuple[int, int, int]) -> None:
+    """A row has the same bits alone and among others, and values that are near enough."""
+    x = np.random.default_rng(0).standard_normal(shape, np.float32)
+    kernel = kgen.jit(QUANTISED, device="cpu")
+    among, alone = kernel(x), kernel(x[2:3].copy())
+    for one, other in zip(among, alone, strict=True):
+        assert np.array_equal(one[2:3].view(np.uint32), other.view(np.uint32))
+    y = x / np.sqrt(np.square(x, dtype=np.float64).mean((1, 2), keepdims=True) + 1e-6)
+    scale = np.abs(y).sum(2, keepdims=True)
+    np.testing.assert_allclose(among[0], scale, 1e-6)
+    np.testing.assert_allclose(among[1], y / scale, 1e-6, 1e-9)
+    np.testing.assert_allclose(among[2], scale.var((1, 2)), 2e-5)
+    assert str(kernel.explain(x)).count("\nkernel ") == 1
+    assert str(kernel.explain(x[..., :24])).count("\nkernel ") > 1, "24 elements are no power of two of groups"
