@@ -25,6 +25,12 @@ class Elementwise:
     #: 0.85 us with one element a thread, 1.21 with eight; of 16 x 14336 1.22 with four, 1.37 with eight, 1.41 with
     #: two).
     few_threads: int = 1 << 16
+    #: Bytes of operands that stay in L2 while others are read.  Rows that share larger ones follow each other, in parts
+    #: of at least and at most so many elements (16 float16 scores + a float32 mask of 16 MiB 0.73, so 0.95; 32 of 2 MiB
+    #: each 0.99 and 0.97).
+    kept_in_l2: int = 8 << 20
+    shortest_part: int = 512
+    longest_part: int = 4096
     #: Threads that take groups of two rows each, at least: with fewer, each has one.
     pair_threads: int = 1 << 17
     #: Bytes of operands that stay in L1, so that reading them for each row costs little (x * b + c, b and c of 8192

@@ -44,3 +44,18 @@ def test_what_is_shared() -> None:
         expected = x + whole[:, None, ::2] * whole[:, None, 1::2] + np.arange(6, dtype="float32")[:, None]
         check(pairs, expected, x, whole)
         check(both, x[:, ::2] * wide[::2] + c * wide[::2], x[:, ::2], wide[::2], c)
+
+
+def test_rows_that_share_a_large_operand_follow_each_other() -> None:
+    """In parts, whose order is another than that of the outputs; with and without pairs."""
+    x, b = numbers("float32", 4, 6, 64), numbers("float32", 6, 64)
+    c = numbers("float32", 4, 1, 64)
+    order = {"kept_in_l2": 1, "shortest_part": 8, "longest_part": 16}
+    for pairs in ({"pair_threads": 1, "pair_bytes": 0}, {}):
+        with forced({"elementwise": {**order, **pairs}}):
+            k = kgen.jit("out = x * b + c", device="cpu")
+            rank = k.explain(x, b, c).to_dict()["kernels"][0]["schedule"]["rank"]
+            np.testing.assert_array_equal(k(x, b, c), x * b + c)
+            assert rank == 4
+            odd = numbers("float32", 3, 65)
+            np.testing.assert_array_equal(k(x[:3, 0], odd[:, 1:], c[0]), x[:3, 0] * odd[:, 1:] + c[0])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from math import prod
+from dataclasses import fields, replace
 
 from kgen.records import dataclass
 from kgen.schedule.elementwise.interleaved import group_of
+from kgen.schedule.elementwise.order import shared_bytes, shared_first
 from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands
 from kgen.schedule.elementwise.rows import by_groups, transposed_operands
 from kgen.schedule.facts import Choice, Facts
@@ -30,11 +30,12 @@ class PairSchedule(Schedule):
 
 def row_pairs(facts: Facts) -> Choice | None:
     """Rows of whole groups that share a large part of what they read."""
+    space = shared_first(facts)
+    group, facts = group_of(facts, space), replace(facts, space=space)
     second = _second(facts) if facts.bounded and not facts.sources else None
     # Quotients by what a row shares have a path of their own in `rows`.
     if second is None or transposed_operands(facts)[1] or any(op.name == "div" for op in facts.step.graph.ops):
         return None
-    group, space = group_of(facts, facts.space), facts.space
     if not _has_whole_pairs(facts, group, second):
         return None
     rows = by_groups(facts, "row_pairs", space, group, frozenset())
@@ -60,26 +61,25 @@ def _paired(facts: Facts, rows: Schedule, second: int) -> PairSchedule:
 
 
 def _second(facts: Facts) -> int | None:
-    """The dimension along which most bytes of a group are shared: more than those that are not, or more than half as
-    many, of operands that do not stay in L1.
+    """The dimension along which most bytes of a group are shared: more than those that are not, or half as many, of
+    operands that do not stay in L1.
     """
     found: dict[int, int] = {}
     for dimension in range(1, len(facts.space.shape)):
-        varying, shared, size = _bytes(facts, dimension)
-        if shared > varying or (2 * shared > varying and size > facts.tuning.elementwise.pair_bytes):
+        varying, shared = _bytes(facts, dimension)
+        large = 2 * shared >= varying and shared_bytes(facts, dimension) > facts.tuning.elementwise.pair_bytes
+        if shared > varying or large:
             found[dimension] = shared
     return max(found, key=found.__getitem__, default=None)
 
 
-def _bytes(facts: Facts, dimension: int) -> tuple[int, int, int]:
-    """Bytes of a group that vary along a dimension, and that do not; and of all operands that do not."""
-    varying = shared = size = 0
+def _bytes(facts: Facts, dimension: int) -> tuple[int, int]:
+    """Bytes of a group that vary along a dimension, and that do not."""
+    varying = shared = 0
     for access, itemsize in enumerate(facts.itemsizes):
         along = itemsize * facts.group if facts.step_along(access, 0) else itemsize
-        own = [n for d, n in enumerate(facts.space.shape) if facts.step_along(access, d)]
         if facts.step_along(access, dimension):
             varying += along
-        elif own:
+        elif any(facts.step_along(access, d) for d in range(len(facts.space.shape))):
             shared += along
-            size += itemsize * prod(own)
-    return varying, shared, size
+    return varying, shared

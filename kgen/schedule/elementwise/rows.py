@@ -12,6 +12,7 @@ from kgen.layout.kinds import LayoutKind, index_bits
 from kgen.schedule.elementwise.gathers import gathered_rows
 from kgen.schedule.elementwise.groups import Grouping, outer_patterns, outer_strides
 from kgen.schedule.elementwise.interleaved import group_of, interleaved
+from kgen.schedule.elementwise.order import reordered, shared_first
 from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.schedule import AccessKind, Interleaved, Schedule
@@ -28,7 +29,7 @@ def rows(facts: Facts) -> Choice | None:
         reason = f"rows: {listed(facts.strided)} not dense in the order in which the outputs are walked"
     second, along = transposed_operands(facts)
     across = bool(along) and not reaches(facts.space.shape[second], facts.tuning.elementwise.shortest_side)
-    space = second_first(facts.space, second, min(along)) if across else facts.space
+    space = second_first(facts.space, second, min(along)) if across else shared_first(facts)
     schedule = by_groups(facts, "rows", space, facts.spread(group_of(facts, space)), frozenset())
     if not across and schedule.anchor is None:
         schedule = replace(schedule, gathered=gathered_rows(facts, schedule.group))
@@ -91,12 +92,7 @@ def second_first(space: IterationSpace, dimension: int, transposed: int) -> Iter
     should be read one after the other.
     """
     rest = [d for d in range(1, len(space.shape)) if d != dimension]
-    order = [0, dimension, *sorted(rest, key=lambda d: abs(space.strides[transposed][d]))]
-    return IterationSpace(
-        tuple(space.shape[d] for d in order),
-        tuple(tuple(strides[d] for d in order) for strides in space.strides),
-        tuple(space.axes[d] for d in order),
-    )
+    return reordered(space, [0, dimension, *sorted(rest, key=lambda d: abs(space.strides[transposed][d]))])
 
 
 def _kind(space: IterationSpace, access: int, of: LayoutKind, transposed: bool) -> AccessKind:
