@@ -9,10 +9,14 @@ from kgen.records import dataclass
 
 
 class IndexTypes:
-    """The C types of a kernel's indices."""
+    """The C types of a kernel's indices.  ``in_one_segment``: whether several groups of a thread are in one segment."""
 
     __slots__ = ()
     is_64bit: bool
+
+    @property
+    def in_one_segment(self) -> bool:
+        return False
 
     @property
     def signed(self) -> str:
@@ -354,6 +358,10 @@ class RowsContext(IndexTypes):
     segment_values: SegmentValues | None
     segment_coordinates: tuple[str, ...]
     segment_stores: tuple[str, ...]
+
+    @property
+    def in_one_segment(self) -> bool:
+        return self.segments < self.vectors
 
     @property
     def met(self) -> tuple[Round, ...]:
