@@ -216,7 +216,7 @@ class GroupContext:
     @property
     def packs(self) -> bool:
         """Whether operands move as packs."""
-        return bool(self.transposed) or (self.group > 1 and bool(self.reads or self.writes))
+        return bool(self.transposed) or (self.group > 1 and bool(self.reads or self.writes or self.gathered))
 
 
 @dataclass(frozen=True, slots=True)

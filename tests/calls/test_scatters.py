@@ -92,6 +92,18 @@ def test_rows(dtype: str, width: int) -> None:
         assert np.count_nonzero(memory) == np.count_nonzero(want)
 
 
+def test_rows_to_rows() -> None:
+    """Rows are read and written at computed places by one kernel, which moves nothing else by groups."""
+    x, o, i = np.arange(512, dtype=np.float32).reshape(8, 64), np.zeros((8, 64), np.float32), np.array([6, 0, -3])
+    jit("inout o; o[s] = x[i] * 2")(o, S, x, i)
+    want = np.zeros_like(o)
+    want[S] = x[i] * 2
+    np.testing.assert_array_equal(o, want)
+    one = np.zeros((8, 64), np.float32)
+    jit("inout o; o[s] = 5")(one, np.array([2]))
+    assert (one.sum(), one[2].sum()) == (320, 320)
+
+
 def test_calls() -> None:
     """Calls that repeat, on other shapes, and of two arrays."""
     kernel = jit("inout a, b; a[s] = x; b[s] = x * 2")

@@ -20,6 +20,8 @@ def vector_width_reason(schedule: Schedule, facts: Facts) -> str:
         for size, name, t in zip(facts.itemsizes, facts.names, schedule.accesses, strict=True)
         if t.is_vectorised
     ]
+    if not vectors:  # everything that varies is at computed places
+        return f"contiguous: {schedule.group} elements a thread"
     size, widest = max(vectors)
     if schedule.group < (group := group_size([size], facts.target)):
         elements = f"{schedule.group} elements" if schedule.group > 1 else "one element"
