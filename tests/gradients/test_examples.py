@@ -35,6 +35,6 @@ def test_current(name: str, bless: Bless) -> None:
     dtypes = {n: "i32" if n == "label" else "f32" for n in shapes}
     text = gradient_text(program, CompileSpec(dtypes, shapes).operands(program), wrt)
     bless(
-        ROOT / "examples" / "gradients" / f"{name}.k",
+        ROOT / "examples" / "gradients" / f"{name}_gradient.k",
         f"# The gradients of ../{name}.k, as `kgen grad` writes them.\n{text}",
     )
