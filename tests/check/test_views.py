@@ -78,6 +78,8 @@ def compare(data: st.DataObject, shape: tuple[int, ...]) -> None:
     for _ in range(data.draw(st.integers(1, 3))):
         text, value = data.draw(st.one_of(views(text, value), arranged(text, value)))
         value = np.asarray(value)
+    if "expand(" in text and "index(" in text:
+        return  # index() has the axes of the statement, not those of the argument of expand()
     try:
         got = oracle(f"input x, y; out = {text}", {"x": x, "y": y})
     except KgenError as problem:
