@@ -449,21 +449,108 @@ softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_long_reduce_regs128_64bit_layout {
+struct softmax_long_reduce_regs64_64bit_layout {
     long long y_stride[1];  // of y and x
     long long width;  // elements of a row
 };
 
-// Rows of up to 128 elements, kept in registers: 8 rows a block, 8 threads a row. Indices are 64-bit.
+// Rows of up to 64 elements, kept in registers: 16 rows a block, 4 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 16) blocks of 64 threads, for n rows.
+// Limits: fewer than 2^31 blocks.
+// Alignment, in bytes: 16 for y and x.
+// Vector accesses: row widths and row strides are multiples of 8 elements.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(64)
+softmax_long_reduce_regs64_64bit(const __nv_bfloat16* x_ptr,
+                                 __nv_bfloat16* __restrict__ y_ptr,
+                                 const softmax_long_reduce_regs64_64bit_layout layout,
+                                 const long long n)
+{
+    const int thread = threadIdx.x % 4;
+    const bool live = blockIdx.x * 16ll + threadIdx.x / 4 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 16ll + threadIdx.x / 4 : 0;
+    const long long width = live ? layout.width : 0;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    wait_for_earlier_kernels();
+
+    Pack<__nv_bfloat16, 8, 16> x_vec[2];
+    #pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const long long i = 8 * (v * 4 + thread);
+        if (i < width) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
+    }
+
+    auto exp_sum_peak = Max<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const long long i = 8 * (v * 4 + thread);
+        if (i < width) {
+            keep_packed(x_vec[v]);
+            exp_sum_peak.add(group_max(x_vec[v]));
+        }
+    }
+    #pragma unroll
+    for (int d = 2; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    #pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const long long i = 8 * (v * 4 + thread);
+        if (i < width) {
+            keep_packed(x_vec[v]);
+            auto exp_sum_part = exp_sum_terms.part();
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_pass(extract(x_vec[v], j), exp_sum_part);
+            }
+            exp_sum_terms.merge(exp_sum_part);
+        }
+    }
+    #pragma unroll
+    for (int d = 2; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const long long i = 8 * (v * 4 + thread);
+        if (i < width) {
+            keep_packed(x_vec[v]);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        }
+    }
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_regs256_64bit_layout {
+    long long y_stride[1];  // of y and x
+    long long width;  // elements of a row
+};
+
+// Rows of up to 256 elements, kept in registers: 8 rows a block, 8 threads a row. Indices are 64-bit.
 // Launch: ceil(n / 8) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 blocks.
 // Alignment, in bytes: 16 for y and x.
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(64)
-softmax_long_reduce_regs128_64bit(const __nv_bfloat16* x_ptr,
+softmax_long_reduce_regs256_64bit(const __nv_bfloat16* x_ptr,
                                   __nv_bfloat16* __restrict__ y_ptr,
-                                  const softmax_long_reduce_regs128_64bit_layout layout,
+                                  const softmax_long_reduce_regs256_64bit_layout layout,
                                   const long long n)
 {
     const int thread = threadIdx.x % 8;
@@ -474,9 +561,9 @@ softmax_long_reduce_regs128_64bit(const __nv_bfloat16* x_ptr,
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
     wait_for_earlier_kernels();
 
-    Pack<__nv_bfloat16, 8, 16> x_vec[2];
+    Pack<__nv_bfloat16, 8, 16> x_vec[4];
     #pragma unroll
-    for (int v = 0; v < 2; ++v) {
+    for (int v = 0; v < 4; ++v) {
         const long long i = 8 * (v * 8 + thread);
         if (i < width) {
             x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
@@ -485,7 +572,7 @@ softmax_long_reduce_regs128_64bit(const __nv_bfloat16* x_ptr,
 
     auto exp_sum_peak = Max<float>::identity();
     #pragma unroll
-    for (int v = 0; v < 2; ++v) {
+    for (int v = 0; v < 4; ++v) {
         const long long i = 8 * (v * 8 + thread);
         if (i < width) {
             keep_packed(x_vec[v]);
@@ -499,7 +586,7 @@ softmax_long_reduce_regs128_64bit(const __nv_bfloat16* x_ptr,
 
     auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
     #pragma unroll
-    for (int v = 0; v < 2; ++v) {
+    for (int v = 0; v < 4; ++v) {
         const long long i = 8 * (v * 8 + thread);
         if (i < width) {
             keep_packed(x_vec[v]);
@@ -521,7 +608,7 @@ softmax_long_reduce_regs128_64bit(const __nv_bfloat16* x_ptr,
     const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
 
     #pragma unroll
-    for (int v = 0; v < 2; ++v) {
+    for (int v = 0; v < 4; ++v) {
         const long long i = 8 * (v * 8 + thread);
         if (i < width) {
             keep_packed(x_vec[v]);
@@ -1526,18 +1613,33 @@ static int launch_softmax_long_reduce_long_64bit(const Arguments& a, const Space
                   a.x_ptr, a.y_ptr, layout);
 }
 
-static int launch_softmax_long_reduce_regs128_64bit(const Arguments& a, const Space& space)
+static int launch_softmax_long_reduce_regs64_64bit(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = kgen_ceil_div(rows, 16);
+    const softmax_long_reduce_regs64_64bit_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        width,
+    };
+    return launch(softmax_long_reduce_regs64_64bit, row_blocks, 1, 64, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout, rows);
+}
+
+static int launch_softmax_long_reduce_regs256_64bit(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(rows, 8);
-    const softmax_long_reduce_regs128_64bit_layout layout = {
+    const softmax_long_reduce_regs256_64bit_layout layout = {
         {(shape[1] != 1) ? strides[0][1] : 0},
         width,
     };
-    return launch(softmax_long_reduce_regs128_64bit, row_blocks, 1, 64, true, a.stream,
+    return launch(softmax_long_reduce_regs256_64bit, row_blocks, 1, 64, true, a.stream,
                   a.x_ptr, a.y_ptr, layout, rows);
 }
 
@@ -1702,8 +1804,8 @@ static int decide(const Array* arrays, Choice* choices)
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
         n1 % 8 == 0 &&
-        kgen_ceil_div(n1, 8) <= 16) {
-        choices[0].launch = launch_softmax_long_reduce_regs128_64bit;
+        kgen_ceil_div(n1, 8) <= 8) {
+        choices[0].launch = launch_softmax_long_reduce_regs64_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
@@ -1711,7 +1813,17 @@ static int decide(const Array* arrays, Choice* choices)
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
         n1 % 8 == 0 &&
-        kgen_ceil_div(n1, 8) >= 17 &&
+        kgen_ceil_div(n1, 8) >= 9 &&
+        kgen_ceil_div(n1, 8) <= 32) {
+        choices[0].launch = launch_softmax_long_reduce_regs256_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n1 >= 2 &&
+        n1 % 8 == 0 &&
+        kgen_ceil_div(n1, 8) >= 33 &&
         kgen_ceil_div(n1, 8) <= 128) {
         choices[0].launch = launch_softmax_long_reduce_regs1024_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from kgen.diagnostics import error, public
@@ -166,7 +166,7 @@ def _run(
     device = CPU if on_host else cuda(_device_of([*args, *rets]))
 
     def array(of: Buffer) -> XlaArray:
-        return XlaArray(Spec(of.shape, _DTYPES[of.dtype], c_strides(of.shape)), of.address, device)
+        return XlaArray(_spec(of.dtype, of.shape), of.address, device)
 
     updated = iter(rets)
     given = [
@@ -175,6 +175,12 @@ def _run(
     out = tuple(map(array, updated))
     current.handle = stream
     kernel(*given, out=None if not out else out[0] if len(out) == 1 else out, **params)
+
+
+@lru_cache(maxsize=1024)
+def _spec(dtype: int, shape: tuple[int, ...]) -> Spec:
+    """``dtype``: XLA's number."""
+    return Spec(shape, _DTYPES[dtype], c_strides(shape))
 
 
 def _device_of(buffers: list[Buffer]) -> int:

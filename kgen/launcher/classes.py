@@ -29,7 +29,7 @@ ALIGNED = 256
 SAMPLES = (1, 2, 3, *(n for k in range(2, 31) for n in (1 << k, (3 << k) // 2 + 1)), (1 << 31) + 8)
 
 _MOST_ELEMENTS = 1 << 36  #: of all dimensions together
-_MOST_KERNELS = 24
+_MOST_KERNELS = 32
 _MOST_TRIES = 20000
 
 
