@@ -17,7 +17,7 @@ from kgen.check.context import Context
 from kgen.check.own import AXES, Own
 from kgen.dtypes import DType
 from kgen.ir.graph import Op, Shape
-from kgen.ir.views import WHOLE, Item, Split
+from kgen.ir.views import WHOLE, Cut, Item, Split
 
 
 class NotYetError(Exception):
@@ -66,6 +66,10 @@ def _taken(ctx: Context, arranged: Arranged, item: Item, op: Op) -> int | None:
         pairs = zip(ctx.arrays.parts(dim, item), arranged.shapes[0][axis : axis + 2], strict=True)
         if all(ctx.dims.unify(a, b) is not None for a, b in pairs):
             return 0
+    if isinstance(own, Cut):
+        part = ctx.arrays.part_of_total(dim, item, tuple(shape[axis] for shape in arranged.shapes))
+        if part is not None:
+            return part
     raise NotYetError(f"this takes elements of several parts of `{op.name}`")
 
 

@@ -97,6 +97,17 @@ class Arrays:
             self._cuts.update(((symbol, item), dim) for item, dim in zip(items, dims, strict=True))
         return symbol, items
 
+    def part_of_total(self, dim: Dim, item: Item, parts: Shape) -> int | None:
+        """The number of the part that an item takes of other concatenated axes; its parts are then as long as these."""
+        for symbol, dims in list(self._totals.items()):
+            items = self.total(dims)[1]
+            if self.same(symbol, dim) and item in items and len(dims) == len(parts):
+                alike = all(
+                    (a == 1) == (b == 1) and self.dims.unify(a, b) is not None for a, b in zip(dims, parts, strict=True)
+                )
+                return items.index(item) if alike else None
+        return None
+
     def count(self, number: int) -> str:
         """The dimension with so many elements; ``number`` is not 1."""
         symbol = next((symbol for symbol, bound in self.made.items() if bound == number), None)
