@@ -288,7 +288,6 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
     auto mean_acc = Sum<float>::identity();
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (thread / 4 * 16 + v * 4 + thread % 4);
         if (has_segment) {
             keep_packed(x_1_vec[v]);
             auto mean_part = Sum<float>::identity();
@@ -320,7 +319,6 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
     auto max_acc = Max<float>::identity();
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (thread / 4 * 16 + v * 4 + thread % 4);
         if (has_segment) {
             keep_packed(x_1_vec[v]);
             keep_packed(weight_1_vec[v]);

@@ -7,6 +7,7 @@ used only if the digest matches the installed templates and Jinja; without them,
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,7 +53,7 @@ def digest() -> bytes:
 def _environment(loader: BaseLoader) -> Environment:
     import jinja2
 
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=loader,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -61,3 +62,5 @@ def _environment(loader: BaseLoader) -> Environment:
         autoescape=False,
         auto_reload=False,
     )
+    made.tests["naming"] = lambda text, name: re.search(rf"\b{name}\b", text) is not None
+    return made
