@@ -51,7 +51,7 @@ from kgen.passes.online import online_reductions
 from kgen.program import Program
 from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.facts import Choice
-from kgen.schedule.reduction.chains import prefers_online, prefers_split
+from kgen.schedule.reduction.chains import fills_device, prefers_online, prefers_split
 from kgen.schedule.reduction.orders import Axes, copies, lie_alike
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.single_row import beside_another, of_one_row
@@ -189,7 +189,7 @@ def choose_variant(
     taken, needed = predicted(usual)
     if taken <= rates.slow * needed:
         return usual
-    bases = _bases(typed, usual)
+    bases = _bases(typed, usual, sizes, target)
     others = [base for base in bases[1:] if base is typed.split]
     for base in bases:
         given = operands.inputs(base.graph, sizes)
@@ -216,11 +216,14 @@ def _nested(typed: Specialised, sizes: Sizes, operands: Operands, target: Target
     return typed.nested if fits else None
 
 
-def _bases(typed: Specialised, usual: Specialised) -> list[Specialised]:
-    """What variants are made of.  Chains that are split because of how operands lie may be one kernel behind copies."""
+def _bases(typed: Specialised, usual: Specialised, sizes: Sizes, target: Target) -> list[Specialised]:
+    """What variants are made of.  Chains that are split because of how operands lie may be one kernel behind copies,
+    where there are rows enough for that."""
     assert typed.split is not None
-    other = typed.split if len(typed.split.steps) > len(usual.steps) else typed
-    return [usual, *([other] if other is not usual else [])]
+    if len(typed.split.steps) > len(usual.steps):
+        return [usual, typed.split]
+    many = all(fills_device(s, sizes.extents, target) for s in typed.steps if isinstance(s, ReductionStep))
+    return [usual, typed] if many and typed is not usual else [usual]
 
 
 def _traffic(step: LoweredStep) -> KernelTraffic:

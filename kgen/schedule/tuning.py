@@ -370,6 +370,8 @@ class Chains:
     #: A kernel for a whole chain has one block (or cluster) per row.  It finishes rows of at most so many elements
     #: before another kernel could start; longer ones have to fit its registers.
     max_one_block_row: int = 1 << 16
+    #: Rows that keep a device busy with a block each: two for each of an H200's 132 SMs.
+    rows: int = 264
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: there are few tables, and they are cache keys

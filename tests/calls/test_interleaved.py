@@ -34,6 +34,13 @@ def test_steps_and_first_elements(dtype: str) -> None:
                 np.testing.assert_array_equal(k(x[0]), x[0] + x[0])
 
 
+def test_offsets_beyond_32_bits() -> None:
+    """Coordinates may have 32 bits where offsets do not."""
+    text = str(kgen.jit("out = x + x").source(kgen.spec((3, 2**29), "f32", (2**30, 2)), arch="sm_90"))
+    assert "const int i = " in text
+    assert "x_ptr + i * 2ll" in text
+
+
 def test_views_of_one_array() -> None:
     """Views share what is read where they are as far apart as their first elements."""
     pairs = kgen.jit("out = x[..., ::2] * 2 - x[..., 1::2]", device="cpu")

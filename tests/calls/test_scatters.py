@@ -35,7 +35,7 @@ TARGETS: dict[str, tuple[str, str, Any]] = {
     "elements": ("s, s * 2", "v[:, 0]", ((S, S * 2), V[:, 0])),
     "columns": (":, s", "7", ((slice(None), S), 7)),
     "own_rows": ("index(0), s", "v[:, 3]", ((np.arange(3), S), V[:, 3])),
-    "crossed": ("s[:, None], s[None] * 2", "v[:, :3]", ((S[:, None], S * 2), V[:, :3])),
+    "crossed": ("s[:, None], s[None] + 1", "v[:, :3]", ((S[:, None], S + 1), V[:, :3])),
     "reduced": ("s", "max(v, axis=1, keepdims=true)", (S, V.max(1, keepdims=True))),
 }
 

@@ -38,6 +38,14 @@ def test_kernels(text: str, shape: tuple[int, ...], kernels: list[str] | int) ->
     assert found == kernels if isinstance(kernels, list) else len(found) == kernels, found
 
 
+def test_a_long_row_has_many_blocks_whatever_it_is_read_from() -> None:
+    """A chain over one row is never one block's work, also where an operand takes every second element."""
+    text = "let z = cast<float>(a * b + c); out = (z - mean(z, axis=0, keepdims=true)) / std(z, axis=0, keepdims=true)"
+    n = 15_258_571
+    a, b, c = kgen.spec((n,), "i32"), kgen.spec((n,), "f64"), kgen.spec((n,), "f32", (2,))
+    assert any("_split" in s.kernel for s in kgen.jit(text).explain(a, b, c).steps)
+
+
 @pytest.mark.parametrize(
     ("kind", "value"),
     [

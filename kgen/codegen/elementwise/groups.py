@@ -130,7 +130,10 @@ class GroupWriter(ElementWriter):
     def step_of(self, number: int) -> str:
         """The stride of an access along the fastest dimension."""
         wide = self.schedule.accesses[number].wide
-        return str(wide.step) if wide is not None else f"layout.{self.labels[number]}_step"
+        if wide is None:
+            return f"layout.{self.labels[number]}_step"
+        # Coordinates of 32 bits times a constant would overflow.
+        return f"{wide.step}ll" if self.schedule.index_bits > self.schedule.count_bits else str(wide.step)
 
     def row_terms(self, number: int, p: str) -> list[str]:
         """The terms of the offset of an access's row."""

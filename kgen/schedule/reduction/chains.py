@@ -45,6 +45,11 @@ def prefers_split(
     return not mapping_of(facts, RowTraversal(facts)).vectors
 
 
+def fills_device(step: ReductionStep, extents: Mapping[str, int], target: Target) -> bool:
+    """Whether there are rows enough for a block each to keep the device busy."""
+    return math.prod(1 if dim == 1 else extents[dim] for dim in step.shape[: step.kept]) >= target.tuning.chains.rows
+
+
 def _kept_axis_is_fastest(step: ReductionStep, sizes: Sequence[int], arrays: Sequence[Array | None]) -> bool:
     """Whether a kept axis is the fastest in every array that varies along all axes."""
     strides = [
