@@ -91,3 +91,18 @@ def test_strided_results() -> None:
     out = np.zeros((7, 9), np.float32)
     kgen.jit("out = x - sum(x, axis=-1, keepdims=true)", device="cpu")(x, out=out.T)
     assert np.array_equal(out.T, x - x.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("width", [65, 97])
+def test_rows_with_and_without_gaps(width: int) -> None:
+    """Rows that a block stages are shared by a warp at most, whatever lies beside them."""
+    rng = np.random.default_rng(width)
+    a, b, c = (
+        rng.random((300, width + 8))[:, :width],
+        rng.random((300, width), np.float32),
+        rng.random((600, width))[::2],
+    )
+    kernel = kgen.jit("let d = a - b - c; out = cast<float>(d - max(d, axis=1, keepdims=true))", device="cpu")
+    d = a - b - c
+    np.testing.assert_array_equal(kernel(a, b, c), (d - d.max(1, keepdims=True)).astype(np.float32))
+    assert "staged" in str(kernel.explain(a, b, c))

@@ -14,7 +14,7 @@ from itertools import pairwise
 from kgen.layout.iterator import IterationSpace
 from kgen.records import dataclass
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.target import SECTOR, WORD
+from kgen.schedule.target import SECTOR, WARP, WORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ def stage(facts: RowFacts, walking: Sequence[int], group: int) -> StagedRows | N
     threads = _threads(facts, count * group)
     if threads > 1 and lying.spaced and not lying.is_mostly_across(facts):
         # Threads of a warp share rows, because each would otherwise read from a line of its own.
-        lying, threads = replace(lying, spaced=frozenset()), max(threads, 1 << (count.bit_length() - 1))
-    if lying.across and threads > tuning.most_across:
+        lying, threads = replace(lying, spaced=frozenset()), max(threads, min(WARP, 1 << (count.bit_length() - 1)))
+    if threads > (tuning.most_across if lying.across else WARP):
         return None
     vectors = -(-count // threads)
     found = _blocks(facts, lying, threads, threads * vectors * group)
