@@ -294,8 +294,8 @@ swiglu_any_tiled_4d(const __half* gate_ptr,
     const int out_at = c2 * layout.out_stride[1] + c3 * layout.out_stride[2];
     const int gate_at = c2 * layout.gate_stride[1] + c3 * layout.gate_stride[2];
     const int up_at = c2 * layout.up_stride[1] + c3 * layout.up_stride[2];
-    const bool gate_is_turned = layout.gate_stride[0] == 1 && layout.gate_step != 1;
-    const bool up_is_turned = layout.up_stride[0] == 1 && layout.up_step != 1;
+    const bool gate_is_transposed = layout.gate_stride[0] == 1 && layout.gate_step != 1;
+    const bool up_is_transposed = layout.up_stride[0] == 1 && layout.up_step != 1;
     const int slot = threadIdx.x % 32;
     const int row = threadIdx.x / 32;
     wait_for_earlier_kernels();
@@ -304,8 +304,8 @@ swiglu_any_tiled_4d(const __half* gate_ptr,
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
         const int u = row + 8 * j;
-        const int p = p_first + (gate_is_turned ? u : slot);
-        const int q = q_first + (gate_is_turned ? slot : u);
+        const int p = p_first + (gate_is_transposed ? u : slot);
+        const int q = q_first + (gate_is_transposed ? slot : u);
         if (p < layout.width && q < layout.height) {
             gate_read[j] = gate_ptr[gate_at + q * layout.gate_stride[0] + p * layout.gate_step];
         }
@@ -314,18 +314,18 @@ swiglu_any_tiled_4d(const __half* gate_ptr,
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
         const int u = row + 8 * j;
-        const int p = p_first + (up_is_turned ? u : slot);
-        const int q = q_first + (up_is_turned ? slot : u);
+        const int p = p_first + (up_is_transposed ? u : slot);
+        const int q = q_first + (up_is_transposed ? slot : u);
         if (p < layout.width && q < layout.height) {
             up_read[j] = up_ptr[up_at + q * layout.up_stride[0] + p * layout.up_step];
         }
     }
     #pragma unroll
-    for (int j = 0; j < 4 && gate_is_turned; ++j) {
+    for (int j = 0; j < 4 && gate_is_transposed; ++j) {
         gate_tile[row + 8 * j][slot] = gate_read[j];
     }
     #pragma unroll
-    for (int j = 0; j < 4 && up_is_turned; ++j) {
+    for (int j = 0; j < 4 && up_is_transposed; ++j) {
         up_tile[row + 8 * j][slot] = up_read[j];
     }
     __syncthreads();
@@ -337,8 +337,8 @@ swiglu_any_tiled_4d(const __half* gate_ptr,
         const int u = row + 8 * j;
         const int q = q_first + u;
         if (p < layout.width && q < layout.height) {
-            const __half gate_one = gate_is_turned ? gate_tile[slot][u] : gate_read[j];
-            const float up_one = up_is_turned ? up_tile[slot][u] : up_read[j];
+            const __half gate_one = gate_is_transposed ? gate_tile[slot][u] : gate_read[j];
+            const float up_one = up_is_transposed ? up_tile[slot][u] : up_read[j];
             swiglu_any_element(gate_one, up_one, alpha_v,
                                out_ptr[out_at + q * layout.out_stride[0] + p]);
         }
@@ -913,7 +913,7 @@ static void move_to_second(long long* values, int from)
 }
 
 // Whether an input is consecutive along another dimension than the fastest, which then becomes the second.
-static bool turn(Space* space, int accesses, int written, long long shortest)
+static bool takes_tiles(Space* space, int accesses, int written, long long shortest)
 {
     for (int k = written; k < accesses; ++k) {
         long long* const strides = space->strides[k];
@@ -1166,7 +1166,7 @@ static int choose_step1(const Array* arrays, Choice* choice)
         choice->launch = launch_swiglu_any_contiguous_unaligned;
     } else if (is_contiguous(space, 3) && is_aligned) {
         choice->launch = launch_swiglu_any_contiguous_64bit;
-    } else if (space.rank <= 4 && is_small && has_rows(space, 1, 16) && turn(&choice->space, 3, 1, 16)) {
+    } else if (space.rank <= 4 && is_small && has_rows(space, 1, 16) && takes_tiles(&choice->space, 3, 1, 16)) {
         choice->launch = launch_swiglu_any_tiled_4d;
     } else if (space.rank <= 4 && is_small && has_rows(space, 1, 16)) {
         choice->launch = launch_swiglu_any_rows_4d;

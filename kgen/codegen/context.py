@@ -146,7 +146,7 @@ class TransposedContext:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnedContext:
+class EitherContext:
     """An operand that a tile kernel transposes in shared memory where ``condition`` holds, which a call decides."""
 
     pointer: str
@@ -154,7 +154,7 @@ class TurnedContext:
     value: str
     read: str
     tile: str
-    is_turned: str
+    is_transposed: str
     condition: str
 
 
@@ -203,7 +203,7 @@ class GroupContext:
     reads: tuple[OperandContext, ...]
     writes: tuple[OperandContext, ...]
     transposed: tuple[TransposedContext, ...]
-    turned: tuple[TurnedContext, ...]
+    either: tuple[EitherContext, ...]
     offsets: tuple[OffsetContext, ...]
     conditions: tuple[str, ...]
     packed: tuple[str, ...]

@@ -62,5 +62,6 @@ def _environment(loader: BaseLoader) -> Environment:
         autoescape=False,
         auto_reload=False,
     )
+    # `{% if text is naming("x") %}`: whether generated text uses a name, which is declared only then.
     made.tests["naming"] = lambda text, name: re.search(rf"\b{name}\b", text) is not None
     return made

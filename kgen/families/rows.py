@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.codegen.elementwise.groups import write_rows
+from kgen.codegen.elementwise.rows import write_rows
 from kgen.codegen.family import Family
 from kgen.schedule.any_layout import cover_rows
 from kgen.schedule.elementwise.launch import rows_rule

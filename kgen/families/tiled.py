@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from kgen.codegen.elementwise.groups import write_tiled
+from kgen.codegen.elementwise.tiles import write_tiled
 from kgen.codegen.family import Family
 from kgen.schedule.any_layout import cover_tiles
 from kgen.schedule.elementwise.launch import tiles_rule

@@ -36,14 +36,14 @@ def _choice(name: str, step: Step, entries: list[Entry], interface: Interface) -
     is_alone = all(e.schedule.template != "strided" for e in entries)
     shortest = 1 if is_alone else PORTABLE.tuning.elementwise.shortest_row
     rows = f"has_rows(space, {written}, {shortest})"
-    turns = f"turn(&choice->space, {len(accesses)}, {written}, {PORTABLE.tuning.elementwise.shortest_side})"
-    options = tuple((_conditions(e, itemsizes, rows, turns), f"launch_{e.name}") for e in entries)
+    tiles = f"takes_tiles(&choice->space, {len(accesses)}, {written}, {PORTABLE.tuning.elementwise.shortest_side})"
+    options = tuple((_conditions(e, itemsizes, rows, tiles), f"launch_{e.name}") for e in entries)
     aligned = tuple(_alignments(entries, accesses, itemsizes))
     return StepChoice(name, accesses, written, itemsizes, aligned, options)
 
 
-def _conditions(entry: Entry, itemsizes: tuple[int, ...], rows: str, turns: str) -> tuple[str, ...]:
-    """When a kernel applies, if none before it does.  ``rows`` and ``turns``: when kernels that take rows, and tiles,
+def _conditions(entry: Entry, itemsizes: tuple[int, ...], rows: str, tiles: str) -> tuple[str, ...]:
+    """When a kernel applies, if none before it does.  ``rows`` and ``tiles``: when kernels that take rows, and tiles,
     do.
     """
     schedule, count = entry.schedule, len(itemsizes)
@@ -52,7 +52,7 @@ def _conditions(entry: Entry, itemsizes: tuple[int, ...], rows: str, turns: str)
     if schedule.template == "strided":
         return f"space.rank <= {schedule.rank}", *small
     if schedule.template == "tiled":
-        return f"space.rank <= {schedule.rank}", *small, rows, turns
+        return f"space.rank <= {schedule.rank}", *small, rows, tiles
     if schedule.template == "rows":
         return f"space.rank <= {schedule.rank}", *small, rows
     assert schedule.template == "contiguous"

@@ -53,7 +53,7 @@ def cover_tiles(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule
 
 
 def _kind_in_tiles(step: Step, access: Access) -> AccessKind:
-    return "scalar" if _is_single(step, access) else "vector" if access.writes else "turned"
+    return "scalar" if _is_single(step, access) else "vector" if access.writes else "either"
 
 
 def cover_strided(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:

@@ -22,14 +22,14 @@ from kgen.schedule.target import PORTABLE, Target
 #: interleaved elements at a small step along a row: groups of all that lies between are moved, and taken apart
 #: run         elements at a stride along a row that only the call knows: by groups where it is 1
 #: transposed  consecutive along another dimension: tiles are transposed, through shared memory or in registers
-#: turned      a run, or consecutive along the second dimension of a tile, then transposed in shared memory
+#: either      a run, or consecutive along the second dimension of a tile, then transposed in shared memory
 #: linear      consecutive elements, one per thread
 #: strided     one element per thread, at an offset computed from its coordinates
 #: row         one element per row of a kernel with reductions
 #: staged      contiguous rows: a block moves all of its rows through shared memory
 #: spaced      rows with gaps between them: a block reads each of its rows into shared memory
 AccessKind = Literal[
-    "vector", "shifted", "scalar", "column", "gather", "interleaved", "run", "transposed", "turned", "linear",
+    "vector", "shifted", "scalar", "column", "gather", "interleaved", "run", "transposed", "either", "linear",
     "strided", "row", "staged", "spaced",
 ]  # fmt: skip
 

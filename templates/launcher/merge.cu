@@ -153,7 +153,7 @@ static void move_to_second(long long* values, int from)
 }
 
 // Whether an input is consecutive along another dimension than the fastest, which then becomes the second.
-static bool turn(Space* space, int accesses, int written, long long shortest)
+static bool takes_tiles(Space* space, int accesses, int written, long long shortest)
 {
     for (int k = written; k < accesses; ++k) {
         long long* const strides = space->strides[k];

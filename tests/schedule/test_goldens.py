@@ -36,5 +36,5 @@ def test_every_decision_has_goldens() -> None:
         for name, value in [*schedule.items(), *(pair for t in schedule["accesses"] for pair in t.items())]:
             values[name].add(str(value))
     assert values["template"] == set(BY_NAME)
-    assert values["kind"] == set(get_args(AccessKind)) - {"run", "turned"}
+    assert values["kind"] == set(get_args(AccessKind)) - {"run", "either"}
     assert not [name for name, found in values.items() if len(found) < 2]

@@ -1,4 +1,4 @@
-"""The text of ``rows`` and ``tiled`` kernels, which go along the fastest dimension by groups of elements."""
+"""The base of ``rows`` and ``tiled`` kernels, which go along the fastest dimension by groups of elements."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from functools import cached_property
 from kgen.codegen import names
 from kgen.codegen.arguments import BY_NAME, Argument
 from kgen.codegen.context import (
+    EitherContext,
     GatheredContext,
     GroupContext,
     LayoutContext,
     OffsetContext,
     OperandContext,
     TransposedContext,
-    TurnedContext,
 )
 from kgen.codegen.elementwise.gathered_rows import GatheredRow, find_rows, merged, movers_of
 from kgen.codegen.elementwise.writer import ElementWriter
-from kgen.codegen.family import Unit, Written
-from kgen.codegen.helpers import FUNNEL_SHIFT_BLOCKS, LOAD_RUN, LOAD_UNALIGNED
+from kgen.codegen.family import Written
+from kgen.codegen.helpers import LOAD_RUN, LOAD_UNALIGNED
 from kgen.codegen.layouts import (
     GROUPS_32,
     OFFSETS_32,
@@ -30,18 +30,7 @@ from kgen.codegen.layouts import (
 )
 from kgen.codegen.spelling import storage_type
 from kgen.schedule.elementwise.launch import tile_side
-from kgen.schedule.schedule import Interleaved, Schedule
-
-
-def write_rows(unit: Unit[Schedule]) -> Written:
-    """A kernel that computes the offsets of rows once for each group."""
-    return RowsWriter(unit).write()
-
-
-def write_tiled(unit: Unit[Schedule]) -> Written:
-    """A kernel that transposes tiles in shared memory."""
-    is_any = any(t.kind == "turned" for t in unit.schedule.accesses)
-    return (AnyTilesWriter if is_any else TilesWriter)(unit).write()
+from kgen.schedule.schedule import Interleaved
 
 
 class GroupWriter(ElementWriter):
@@ -85,7 +74,7 @@ class GroupWriter(ElementWriter):
             reads=tuple(t for t in reads if t.value not in early),
             writes=self.vectors(written=True),
             transposed=self.transposed(),
-            turned=self.turned(),
+            either=self.either(),
             offsets=self.offsets(),
             conditions=element.conditions,
             packed=self.call_element([self.argument(a, at, packed=True) for a in element.arguments], is_group=True),
@@ -119,7 +108,7 @@ class GroupWriter(ElementWriter):
         match planned.kind:
             case "vector" | "shifted":
                 terms.append(p.strip("()"))
-            case "gather" | "run" | "turned" | "interleaved":
+            case "gather" | "run" | "either" | "interleaved":
                 terms.append(f"{p} * {self.step_of(number)}")
             case "transposed":
                 terms.append("q")
@@ -231,7 +220,7 @@ class GroupWriter(ElementWriter):
         """Operands that are transposed in shared memory."""
         return ()
 
-    def turned(self) -> tuple[TurnedContext, ...]:
+    def either(self) -> tuple[EitherContext, ...]:
         """Operands that are transposed in shared memory where a call's strides ask for it."""
         return ()
 
@@ -282,123 +271,3 @@ class GroupWriter(ElementWriter):
         rows = [row.operand.name for row in self.rows.values()]
         text += [f"Rows at computed places, whose groups are aligned: {names.listed(rows)}."] if rows else []
         return tuple(names.comment(line) for line in [*text, *no_overlap_comment(self.step, self.schedule)])
-
-
-class RowsWriter(GroupWriter):
-    """Writes kernels in which a thread has a group of elements of one row."""
-
-    template = "rows.cu.j2"
-
-    def argument(self, argument: Argument, p: str, *, packed: bool) -> str:
-        if argument.kind in ("gathered", "row"):
-            return self.rows[int(argument.key)].argument(argument.kind, p, packed=packed)
-        return super().argument(argument, p, packed=packed)
-
-    def covered(self, note: str) -> list[str]:
-        group, block = self.schedule.group, self.schedule.block
-        per = f"{group} elements of a row a thread" if group > 1 else "one element a thread"
-        across = ", neighbouring rows by neighbouring threads" if self.schedule.across else ""
-        return [
-            f"Rows, {per}{across}.{note}",
-            f"Launch: ceil(n / {block}) blocks of {block} threads (a divisor of every SM's threads), for n groups.",
-        ]
-
-
-class TilesWriter(GroupWriter):
-    """Writes kernels in which a block has a tile of two dimensions."""
-
-    template = "tiled.cu.j2"
-    first = 2
-    alone = "p"
-
-    @property
-    def needs_n(self) -> bool:
-        return False
-
-    def row_terms(self, number: int, p: str) -> list[str]:
-        planned = self.schedule.accesses[number]
-        if planned.pattern is None:
-            return []
-        label = self.pattern(planned.pattern)
-        offset = [names.offset(label)] if self.schedule.rank > 2 else []
-        return [*offset, f"{p if planned.kind == 'transposed' else 'q'} * layout.{label}_stride[0]"]
-
-    def coordinate(self, dimension: int, p: str) -> str:
-        return "q" if dimension == 1 else super().coordinate(dimension, p)
-
-    def prefetched(self, number: int) -> bool:
-        if self.schedule.accesses[number].kind != "vector" or self.schedule.anchor is not None:
-            return False
-        sizes = [
-            self.operand(i).dtype.size * self.schedule.group**2
-            for i, (t, s) in enumerate(zip(self.step.accesses, self.schedule.accesses, strict=True))
-            if t.reads and s.kind == "vector"
-        ]
-        return sum(sizes) <= 4 * self.schedule.target.tuning.elementwise.prefetch_registers
-
-    def anchor(self, anchor: int) -> str:
-        return f"{self.pointer(anchor)} + {self.position(anchor, 'p_first')}"
-
-    def elements_skipped(self, anchor: int) -> str:
-        return elements_skipped("anchor", self.operand(anchor).dtype.size, self.schedule.group)
-
-    def transposed(self) -> tuple[TransposedContext, ...]:
-        found: list[TransposedContext] = []
-        group = self.schedule.group
-        for number, planned in enumerate(self.schedule.accesses):
-            if planned.kind == "transposed":
-                name, size = self.labels[number], self.operand(number).dtype.size
-                type_ = storage_type(self.operand(number).dtype)
-                place = f"{self.pointer(number)} + {self.position(number, 'p')}"
-                pack = f"Pack<{type_}, {group}, {planned.alignment}>"
-                in_tile = f"Pack<{type_}, {group}, {min(16, group * size)}>"
-                found.append(
-                    TransposedContext(
-                        name, place, pack, in_tile, f"{name}_in", f"{name}_tile", names.vector(name), size
-                    )
-                )
-        return tuple(found)
-
-    def movers(self) -> tuple[str, ...]:
-        return () if self.schedule.anchor is None else (FUNNEL_SHIFT_BLOCKS,)
-
-    def covered(self, note: str) -> list[str]:
-        transposed = names.listed([t.name for t in self.transposed()])
-        return [
-            f"Tiles of {self.side} x {self.side} elements, one a block; {transposed} transposed through "
-            f"shared memory.{note}",
-            f"Launch: a block of {self.schedule.block} threads for each tile, the fastest dimension first.",
-        ]
-
-
-class AnyTilesWriter(TilesWriter):
-    """Writes kernels for tiles whose inputs run along either dimension, as the strides of a call say."""
-
-    template = "tiled_any.cu.j2"
-
-    def argument(self, argument: Argument, p: str, *, packed: bool) -> str:
-        is_turned = argument.kind == "read" and self.schedule.accesses[int(argument.key)].kind == "turned"
-        return self.value(int(argument.key)) if is_turned else super().argument(argument, p, packed=packed)
-
-    def value(self, number: int) -> str:
-        return f"{self.labels[number]}_one"
-
-    def turned(self) -> tuple[TurnedContext, ...]:
-        found: list[TurnedContext] = []
-        for number, planned in enumerate(self.schedule.accesses):
-            if planned.kind == "turned" and planned.pattern is not None:
-                name, step = self.labels[number], self.step_of(number)
-                condition = f"layout.{self.pattern(planned.pattern)}_stride[0] == 1 && {step} != 1"
-                place = f"{self.pointer(number)}[{self.position(number, 'p')}]"
-                type_ = storage_type(self.operand(number).dtype)
-                names_ = self.value(number), f"{name}_read", f"{name}_tile", f"{name}_is_turned"
-                found.append(TurnedContext(place, type_, *names_, condition))
-        return tuple(found)
-
-    def covered(self, note: str) -> list[str]:
-        turned = names.listed(self.by_kind("turned"))
-        return [
-            f"Tiles of {self.side} x {self.side} elements, one a block.{note}",
-            f"Through shared memory where consecutive along the second dimension: {turned}.",
-            f"Launch: a block of {self.schedule.block} threads for each tile, the fastest dimension first.",
-        ]

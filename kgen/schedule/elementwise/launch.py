@@ -79,7 +79,7 @@ def row_pairs_rule(schedule: PairSchedule, labels: Labels) -> Rule:
 def tile_side(schedule: Schedule) -> int:
     """Elements along each side of a tile."""
     side = schedule.target.tuning.elementwise.tile_side * schedule.group
-    return 2 * side if any(t.kind == "turned" for t in schedule.accesses) else side
+    return 2 * side if any(t.kind == "either" for t in schedule.accesses) else side
 
 
 def tiles_rule(schedule: Schedule, labels: Labels) -> Rule:
@@ -129,7 +129,7 @@ def _group_fields(
         values = tuple(walked(access, d) for d in outer_dims(schedule.accesses[access].kind, schedule.rank))
         fields.append(Field(schedule.signed, f"{label}_stride", values, owners=owners))
     for i, t in enumerate(schedule.accesses):
-        if t.kind in ("gather", "run", "turned"):
+        if t.kind in ("gather", "run", "either"):
             name, along = f"{labels.labels[i]}_step", "along the fastest dimension"
             fields.append(Field(schedule.signed, name, (stride(i, 0),), along, is_array=False))
     return sorted(fields, key=lambda field: -calcsize(field.code[-1]))  # members of 64 bits first: no gaps between them
