@@ -627,83 +627,74 @@ struct Array {
     int rank;
     long long size;  // elements
     long long itemsize;
-    long long shape[8], strides[8];
+    long long shape[8], strides[8];  // 0 along dimensions of one element
 };
 
 // A status about an array; arrays are counted from 1.
 static int status_of(int status, int number) { return status + 256 * number; }
 
+static long long magnitude(long long stride) { return stride < 0 ? -stride : stride; }
+
 // Checks an argument by itself.  Sizes and spans are at most 2^48 elements, so that sums of them do not overflow.
-static int read_array(const kgen_array* from, int number, kgen_dtype dtype, Array* to)
+static int read_array(const kgen_array* from, kgen_dtype dtype, Array* to)
 {
     const long long limit = 1ll << 48;
-    if (from == nullptr || (from->ndim > 0 && from->shape == nullptr)) return status_of(KGEN_NULL_ARRAY, number);
-    if (from->ndim < 0 || from->ndim > 8) return status_of(KGEN_BAD_RANK, number);
-    if (from->dtype.code != dtype.code || from->dtype.bits != dtype.bits || from->dtype.lanes != 1) {
-        return status_of(KGEN_BAD_DTYPE, number);
-    }
+    if (from == nullptr || (from->ndim > 0 && from->shape == nullptr)) return KGEN_NULL_ARRAY;
+    if (from->ndim < 0 || from->ndim > 8) return KGEN_BAD_RANK;
+    const kgen_dtype& found = from->dtype;
+    if (found.code != dtype.code || found.bits != dtype.bits || found.lanes != 1) return KGEN_BAD_DTYPE;
     to->rank = from->ndim;
     to->itemsize = dtype.bits / 8;
     to->size = 1;
     long long lowest = 0, highest = 0, dense = 1;
     for (int i = from->ndim - 1; i >= 0; --i) {
         const long long n = from->shape[i], stride = from->strides == nullptr ? dense : from->strides[i];
-        if (n < 0) return status_of(KGEN_BAD_SHAPE, number);
-        if (n > limit / dense) return status_of(KGEN_TOO_LARGE, number);
-        if (n > 1 && (stride > limit / (n - 1) || stride < -limit / (n - 1))) {
-            return status_of(KGEN_TOO_LARGE, number);
-        }
-        const long long span = n > 1 ? (n - 1) * stride : 0;
-        lowest += span < 0 ? span : 0;
-        highest += span > 0 ? span : 0;
+        if (n < 0) return KGEN_BAD_SHAPE;
+        if (n > limit / dense) return KGEN_TOO_LARGE;
+        if (n > 1 && (stride > limit / (n - 1) || stride < -limit / (n - 1))) return KGEN_TOO_LARGE;
         to->shape[i] = n;
-        to->strides[i] = n > 1 || (-limit < stride && stride < limit) ? stride : 0;
+        to->strides[i] = n > 1 ? stride : 0;
+        const long long span = (n - 1) * to->strides[i];
+        (span < 0 ? lowest : highest) += span;
         to->size *= n;
         dense *= n > 1 ? n : 1;
     }
     to->address = reinterpret_cast<uintptr_t>(from->data) + static_cast<uintptr_t>(from->byte_offset);
-    if (to->size > 0 && from->data == nullptr) return status_of(KGEN_NULL_ARRAY, number);
-    if (to->address % to->itemsize != 0) return status_of(KGEN_MISALIGNED, number);
+    if (to->size > 0 && from->data == nullptr) return KGEN_NULL_ARRAY;
+    if (to->address % to->itemsize != 0) return KGEN_MISALIGNED;
     to->first = to->address + lowest * to->itemsize;
     to->last = to->address + (highest + 1) * to->itemsize - 1;
     return KGEN_SUCCESS;
 }
 
-static long long magnitude(long long stride) { return stride < 0 ? -stride : stride; }
-
 // Whether two indices of an array may lead to one element: unless each dimension steps over all faster ones.
 static bool overlaps_itself(const Array& array)
 {
-    bool done[8] = {};
-    for (long long reach = 0;;) {
-        int fastest = -1;
-        for (int i = 0; i < array.rank; ++i) {
-            const bool is_less = fastest < 0 || magnitude(array.strides[i]) < magnitude(array.strides[fastest]);
-            if (!done[i] && array.shape[i] > 1 && is_less) {
-                fastest = i;
-            }
+    for (int i = 0; i < array.rank; ++i) {
+        const long long step = magnitude(array.strides[i]);
+        long long reach = 0;
+        for (int d = 0; d < array.rank; ++d) {
+            const long long other = magnitude(array.strides[d]);
+            if (d != i && other <= step) reach += (array.shape[d] - 1) * other;
         }
-        if (fastest < 0 || array.size == 0) return false;
-        if (magnitude(array.strides[fastest]) <= reach) return true;
-        reach += (array.shape[fastest] - 1) * magnitude(array.strides[fastest]);
-        done[fastest] = true;
+        if (array.shape[i] > 1 && step <= reach) return array.size > 0;
     }
+    return false;
 }
 
-// The bytes that an array occupies in each period, the first as an address.  False if it fills more than a period.
-static bool window(const Array& array, long long period, uintptr_t* first, long long* bytes)
+// The bytes that an array occupies in each period: the first as an address, and how many.
+static long long window(const Array& array, long long period, uintptr_t* first)
 {
+    long long bytes = array.itemsize;
     *first = array.address;
-    *bytes = array.itemsize;
     for (int i = 0; i < array.rank; ++i) {
-        const long long step = array.strides[i] * array.itemsize;
-        if (array.shape[i] > 1 && step % period != 0) {
-            const long long span = (array.shape[i] - 1) * step;
+        const long long step = array.strides[i] * array.itemsize, span = (array.shape[i] - 1) * step;
+        if (step % period != 0) {
             *first += span < 0 ? span : 0;
-            *bytes += magnitude(span);
+            bytes += magnitude(span);
         }
     }
-    return *bytes <= period;
+    return bytes;
 }
 
 // Whether two arrays lie beside each other in each period of a stride of the first, such as columns of one matrix.
@@ -711,12 +702,11 @@ static bool interleaved(const Array& one, const Array& other)
 {
     for (int i = 0; i < one.rank; ++i) {
         const long long period = magnitude(one.strides[i]) * one.itemsize;
+        if (period == 0) continue;
         uintptr_t a, b;
-        long long a_bytes, b_bytes;
-        if (one.shape[i] < 2 || period == 0) continue;
-        if (!window(one, period, &a, &a_bytes) || !window(other, period, &b, &b_bytes)) continue;
+        const long long a_bytes = window(one, period, &a), b_bytes = window(other, period, &b);
         const long long apart = static_cast<long long>((b % period + period - a % period) % period);
-        if (apart >= a_bytes && apart + b_bytes <= period) return true;
+        if (a_bytes <= apart && apart + b_bytes <= period) return true;
     }
     return false;
 }
@@ -730,6 +720,7 @@ static bool overlap(const Array& one, const Array& other)
 
 // What the program says of an array.  `rank` is -1 where any will do.
 struct Operand {
+    const char* name;
     kgen_dtype dtype;
     int rank;
     bool is_written;
@@ -739,17 +730,16 @@ struct Operand {
 static int read_arrays(const kgen_array* const* given, const Operand* operands, int count, Array* arrays)
 {
     for (int i = 0; i < count; ++i) {
-        const int status = read_array(given[i], i + 1, operands[i].dtype, &arrays[i]);
-        if (status != KGEN_SUCCESS) return status;
+        const int status = read_array(given[i], operands[i].dtype, &arrays[i]);
+        if (status != KGEN_SUCCESS) return status_of(status, i + 1);
         if (operands[i].rank >= 0 && arrays[i].rank != operands[i].rank) return status_of(KGEN_BAD_RANK, i + 1);
     }
     for (int i = 0; i < count; ++i) {
-        if (operands[i].is_written && overlaps_itself(arrays[i])) return status_of(KGEN_OVERLAP, i + 1);
-        for (int k = 0; k < count; ++k) {
-            if (k != i && operands[i].is_written && overlap(arrays[i], arrays[k])) {
-                return status_of(KGEN_OVERLAP, i + 1);
-            }
+        bool overlaps = operands[i].is_written && overlaps_itself(arrays[i]);
+        for (int k = 0; k < count && operands[i].is_written; ++k) {
+            overlaps = overlaps || (k != i && overlap(arrays[i], arrays[k]));
         }
+        if (overlaps) return status_of(KGEN_OVERLAP, i + 1);
     }
     return KGEN_SUCCESS;
 }
@@ -814,19 +804,30 @@ static int launch(Kernel& kernel, long long x, long long y, int threads, bool st
 // What a status means.
 static const char* meaning_of(int status)
 {
-    switch (status) {
-        case KGEN_SUCCESS: return "success";
-        case KGEN_NULL_ARRAY: return "a null pointer";
-        case KGEN_BAD_RANK: return "another number of dimensions than the program has, or more than 8";
-        case KGEN_BAD_DTYPE: return "another dtype than the program was compiled for";
-        case KGEN_BAD_SHAPE: return "a negative extent, or extents that do not fit those of the other arrays";
-        case KGEN_TOO_LARGE: return "more elements, or larger strides, than a launch can have";
-        case KGEN_MISALIGNED: return "an address that is no multiple of the element's size (256 bytes for workspace)";
-        case KGEN_OVERLAP: return "memory that is written overlaps another array, or itself";
-        case KGEN_NOT_COVERED: return "strides, extents or alignment that no kernel of this file is for";
-        case KGEN_SMALL_WORKSPACE: return "less workspace than the program needs";
-        default: return "no status of this launcher";
-    }
+    static const char* const meanings[] = {
+        "success",
+        "a null pointer",
+        "another number of dimensions than the program has, or more than 8",
+        "another dtype than the program was compiled for",
+        "a negative extent, or extents that do not fit those of the other arrays",
+        "more elements, or larger strides, than a launch can have",
+        "an address that is no multiple of the element's size (256 bytes for workspace)",
+        "memory that is written overlaps another array, or itself",
+        "strides, extents or alignment that no kernel of this file is for",
+        "less workspace than the program needs",
+    };
+    return 0 <= status && status <= KGEN_SMALL_WORKSPACE ? meanings[status] : "no status of this launcher";
+}
+
+// The same with the name of the array at fault.
+static const char* message_of(int status, const Operand* operands, int count)
+{
+    static thread_local char text[256];
+    if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
+    const int number = status / 256;
+    if (number == 0 || number > count) return meaning_of(status % 256);
+    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning_of(status % 256));
+    return text;
 }
 
 // What the kernels take.
@@ -837,8 +838,8 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-template <typename Count, typename Kernel>
-static int launch_dequantize_rows_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
+template <typename Count, auto& kernel>
+static int launch_dequantize_rows_contiguous_any(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
@@ -846,8 +847,8 @@ static int launch_dequantize_rows_contiguous_any(Kernel& kernel, const Arguments
                   a.q_ptr, a.scale_ptr, a.out_ptr, (Count)n);
 }
 
-template <typename Count, typename Kernel>
-static int launch_dequantize_rows_contiguous_any2(Kernel& kernel, const Arguments& a, const Space& space)
+template <typename Count, auto& kernel>
+static int launch_dequantize_rows_contiguous_any2(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
@@ -855,8 +856,8 @@ static int launch_dequantize_rows_contiguous_any2(Kernel& kernel, const Argument
                   a.q_ptr, a.scale_ptr, a.out_ptr, (Count)n);
 }
 
-template <int Rank, typename Index, typename Count, typename Kernel>
-static int launch_dequantize_rows_rows_any(Kernel& kernel, const Arguments& a, const Space& space)
+template <int Rank, typename Index, typename Count, auto& kernel>
+static int launch_dequantize_rows_rows_any(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
@@ -887,26 +888,6 @@ static int launch_dequantize_rows_flat_2d(const Arguments& a, const Space& space
     };
     return launch(dequantize_rows_flat_2d, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
                   a.q_ptr, a.scale_ptr, a.out_ptr, layout, (unsigned int)n);
-}
-
-static int launch_dequantize_rows_contiguous(const Arguments& a, const Space& space)
-{
-    return launch_dequantize_rows_contiguous_any<unsigned int>(dequantize_rows_contiguous, a, space);
-}
-
-static int launch_dequantize_rows_contiguous2(const Arguments& a, const Space& space)
-{
-    return launch_dequantize_rows_contiguous_any2<unsigned int>(dequantize_rows_contiguous2, a, space);
-}
-
-static int launch_dequantize_rows_contiguous_64bit(const Arguments& a, const Space& space)
-{
-    return launch_dequantize_rows_contiguous_any2<unsigned long long>(dequantize_rows_contiguous_64bit, a, space);
-}
-
-static int launch_dequantize_rows_rows_2d(const Arguments& a, const Space& space)
-{
-    return launch_dequantize_rows_rows_any<2, int, unsigned int>(dequantize_rows_rows_2d, a, space);
 }
 
 static int launch_dequantize_rows_rows_2d_64bit(const Arguments& a, const Space& space)
@@ -943,12 +924,6 @@ static int launch_dequantize_rows_rows_2d_64bit2(const Arguments& a, const Space
                   a.q_ptr, a.scale_ptr, a.out_ptr, layout, (unsigned int)n);
 }
 
-static int launch_dequantize_rows_rows_2d_64bit3(const Arguments& a, const Space& space)
-{
-    return launch_dequantize_rows_rows_any<2, long long, unsigned long long>(dequantize_rows_rows_2d_64bit3, a,
-        space);
-}
-
 static int launch_dequantize_rows_rows_2d_64bit4(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
@@ -981,15 +956,10 @@ static int launch_dequantize_rows_flat_2d_64bit(const Arguments& a, const Space&
                   a.q_ptr, a.scale_ptr, a.out_ptr, layout, n);
 }
 
-static int launch_dequantize_rows_contiguous_64bit2(const Arguments& a, const Space& space)
-{
-    return launch_dequantize_rows_contiguous_any<unsigned long long>(dequantize_rows_contiguous_64bit2, a, space);
-}
-
 const Operand OPERANDS[] = {
-    {KGEN_INT8, 2, false},  // q
-    {KGEN_FLOAT32, 2, false},  // scale
-    {KGEN_FLOAT16, 2, true},  // out
+    {"q", KGEN_INT8, 2, false},
+    {"scale", KGEN_FLOAT32, 2, false},
+    {"out", KGEN_FLOAT16, 2, true},
 };
 
 // What a call launches for one kernel of the program: nothing where there is nothing to compute.
@@ -998,12 +968,13 @@ struct Choice {
     Space space;
 };
 
-// Checks that the arrays have the layouts that the kernels are for, and decides on the kernels.
-static int decide(const Array* arrays, Choice* choices)
+// Checks the arrays, and that they have the layouts that the kernels are for, and decides on the kernels.
+static int decide(const kgen_array* const* given, Array* arrays, Choice* choices)
 {
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status != KGEN_SUCCESS) return status;
     const long long n0 = arrays[0].shape[0];
     const long long n1 = arrays[0].shape[1];
-    int status = KGEN_SUCCESS;
     if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {n0, n1}, {n1, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {n0, 1}, {1, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {n0, n1}, {n1, 1});
@@ -1028,7 +999,7 @@ static int decide(const Array* arrays, Choice* choices)
         n1 == 1 &&
         n0 * n1 <= 1 &&
         n0 * n1 != 0) {
-        choices[0].launch = launch_dequantize_rows_contiguous;
+        choices[0].launch = launch_dequantize_rows_contiguous_any<unsigned int, dequantize_rows_contiguous>;
         choices[0].space = {1, {n0 * n1}, {{1}, {1}, {1}}};
         return KGEN_SUCCESS;
     }
@@ -1038,7 +1009,7 @@ static int decide(const Array* arrays, Choice* choices)
         n1 >= 2 &&
         n1 * n0 >= 2 &&
         n1 * n0 <= 2147483647) {
-        choices[0].launch = launch_dequantize_rows_contiguous2;
+        choices[0].launch = launch_dequantize_rows_contiguous_any2<unsigned int, dequantize_rows_contiguous2>;
         choices[0].space = {1, {n1 * n0}, {{1}, {1}, {0}}};
         return KGEN_SUCCESS;
     }
@@ -1047,7 +1018,8 @@ static int decide(const Array* arrays, Choice* choices)
         n0 == 1 &&
         n1 >= 2 &&
         n1 * n0 >= 2147483648) {
-        choices[0].launch = launch_dequantize_rows_contiguous_64bit;
+        choices[0].launch = launch_dequantize_rows_contiguous_any2<unsigned long long,
+            dequantize_rows_contiguous_64bit>;
         choices[0].space = {1, {n1 * n0}, {{1}, {1}, {0}}};
         return KGEN_SUCCESS;
     }
@@ -1058,7 +1030,7 @@ static int decide(const Array* arrays, Choice* choices)
         n1 == 1 &&
         n0 * n1 >= 2 &&
         n0 * n1 <= 2147483647) {
-        choices[0].launch = launch_dequantize_rows_contiguous;
+        choices[0].launch = launch_dequantize_rows_contiguous_any<unsigned int, dequantize_rows_contiguous>;
         choices[0].space = {1, {n0 * n1}, {{1}, {1}, {1}}};
         return KGEN_SUCCESS;
     }
@@ -1071,7 +1043,7 @@ static int decide(const Array* arrays, Choice* choices)
         ((((n1 - 1) + ((n0 - 1) * n1)) + 1) * 2) - 1 <= 2147483647 &&
         (((n1 - 1) + ((n0 - 1) * n1)) + 1) - 1 <= 2147483647 &&
         n1 >= 2) {
-        choices[0].launch = launch_dequantize_rows_rows_2d;
+        choices[0].launch = launch_dequantize_rows_rows_any<2, int, unsigned int, dequantize_rows_rows_2d>;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
         return KGEN_SUCCESS;
     }
@@ -1123,7 +1095,8 @@ static int decide(const Array* arrays, Choice* choices)
         n1 * n0 >= 2147483648 &&
         n1 % 8 == 0 &&
         ((n1 / 8) + 2) * n0 <= 2147483647) {
-        choices[0].launch = launch_dequantize_rows_rows_2d_64bit3;
+        choices[0].launch = launch_dequantize_rows_rows_any<2, long long, unsigned long long,
+            dequantize_rows_rows_2d_64bit3>;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
         return KGEN_SUCCESS;
     }
@@ -1149,7 +1122,8 @@ static int decide(const Array* arrays, Choice* choices)
         n1 % 8 == 0 &&
         ((n1 / 8) + 2) * n0 >= 2147483648 &&
         n1 >= 2) {
-        choices[0].launch = launch_dequantize_rows_rows_2d_64bit3;
+        choices[0].launch = launch_dequantize_rows_rows_any<2, long long, unsigned long long,
+            dequantize_rows_rows_2d_64bit3>;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {0, 1}}};
         return KGEN_SUCCESS;
     }
@@ -1210,7 +1184,8 @@ static int decide(const Array* arrays, Choice* choices)
         n0 >= 2 &&
         n1 == 1 &&
         n0 * n1 >= 2147483648) {
-        choices[0].launch = launch_dequantize_rows_contiguous_64bit2;
+        choices[0].launch = launch_dequantize_rows_contiguous_any<unsigned long long,
+            dequantize_rows_contiguous_64bit2>;
         choices[0].space = {1, {n0 * n1}, {{1}, {1}, {1}}};
         return KGEN_SUCCESS;
     }
@@ -1230,8 +1205,7 @@ extern "C" int dequantize_rows_launch(const kgen_array* q_array,
     const kgen_array* const given[] = {q_array, scale_array, out_array};
     Array arrays[3];
     Choice choices[1] = {};
-    int status = read_arrays(given, OPERANDS, 3, arrays);
-    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
+    int status = decide(given, arrays, choices);
     if (status != KGEN_SUCCESS) return status;
     const Arguments a = {
         reinterpret_cast<const signed char*>(arrays[0].address),
@@ -1254,8 +1228,7 @@ extern "C" int dequantize_rows_workspace_size(const kgen_array* q_array,
     const kgen_array* const given[] = {q_array, scale_array, out_array};
     Array arrays[3];
     Choice choices[1] = {};
-    int status = read_arrays(given, OPERANDS, 3, arrays);
-    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
+    const int status = decide(given, arrays, choices);
     *bytes = 0;
     return status;
 }
@@ -1263,13 +1236,7 @@ extern "C" int dequantize_rows_workspace_size(const kgen_array* q_array,
 extern "C" const char* dequantize_rows_error_string(int status)
 {
     using namespace kgen_dequantize_rows;
-    static const char* const names[] = {"q", "scale", "out"};
-    static thread_local char text[256];
-    if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
-    const int number = status / 256;
-    if (number == 0 || number > 3) return meaning_of(status % 256);
-    snprintf(text, sizeof(text), "%s: %s", names[number - 1], meaning_of(status % 256));
-    return text;
+    return message_of(status, OPERANDS, 3);
 }
 
 #endif

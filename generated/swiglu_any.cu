@@ -631,83 +631,74 @@ struct Array {
     int rank;
     long long size;  // elements
     long long itemsize;
-    long long shape[8], strides[8];
+    long long shape[8], strides[8];  // 0 along dimensions of one element
 };
 
 // A status about an array; arrays are counted from 1.
 static int status_of(int status, int number) { return status + 256 * number; }
 
+static long long magnitude(long long stride) { return stride < 0 ? -stride : stride; }
+
 // Checks an argument by itself.  Sizes and spans are at most 2^48 elements, so that sums of them do not overflow.
-static int read_array(const kgen_array* from, int number, kgen_dtype dtype, Array* to)
+static int read_array(const kgen_array* from, kgen_dtype dtype, Array* to)
 {
     const long long limit = 1ll << 48;
-    if (from == nullptr || (from->ndim > 0 && from->shape == nullptr)) return status_of(KGEN_NULL_ARRAY, number);
-    if (from->ndim < 0 || from->ndim > 8) return status_of(KGEN_BAD_RANK, number);
-    if (from->dtype.code != dtype.code || from->dtype.bits != dtype.bits || from->dtype.lanes != 1) {
-        return status_of(KGEN_BAD_DTYPE, number);
-    }
+    if (from == nullptr || (from->ndim > 0 && from->shape == nullptr)) return KGEN_NULL_ARRAY;
+    if (from->ndim < 0 || from->ndim > 8) return KGEN_BAD_RANK;
+    const kgen_dtype& found = from->dtype;
+    if (found.code != dtype.code || found.bits != dtype.bits || found.lanes != 1) return KGEN_BAD_DTYPE;
     to->rank = from->ndim;
     to->itemsize = dtype.bits / 8;
     to->size = 1;
     long long lowest = 0, highest = 0, dense = 1;
     for (int i = from->ndim - 1; i >= 0; --i) {
         const long long n = from->shape[i], stride = from->strides == nullptr ? dense : from->strides[i];
-        if (n < 0) return status_of(KGEN_BAD_SHAPE, number);
-        if (n > limit / dense) return status_of(KGEN_TOO_LARGE, number);
-        if (n > 1 && (stride > limit / (n - 1) || stride < -limit / (n - 1))) {
-            return status_of(KGEN_TOO_LARGE, number);
-        }
-        const long long span = n > 1 ? (n - 1) * stride : 0;
-        lowest += span < 0 ? span : 0;
-        highest += span > 0 ? span : 0;
+        if (n < 0) return KGEN_BAD_SHAPE;
+        if (n > limit / dense) return KGEN_TOO_LARGE;
+        if (n > 1 && (stride > limit / (n - 1) || stride < -limit / (n - 1))) return KGEN_TOO_LARGE;
         to->shape[i] = n;
-        to->strides[i] = n > 1 || (-limit < stride && stride < limit) ? stride : 0;
+        to->strides[i] = n > 1 ? stride : 0;
+        const long long span = (n - 1) * to->strides[i];
+        (span < 0 ? lowest : highest) += span;
         to->size *= n;
         dense *= n > 1 ? n : 1;
     }
     to->address = reinterpret_cast<uintptr_t>(from->data) + static_cast<uintptr_t>(from->byte_offset);
-    if (to->size > 0 && from->data == nullptr) return status_of(KGEN_NULL_ARRAY, number);
-    if (to->address % to->itemsize != 0) return status_of(KGEN_MISALIGNED, number);
+    if (to->size > 0 && from->data == nullptr) return KGEN_NULL_ARRAY;
+    if (to->address % to->itemsize != 0) return KGEN_MISALIGNED;
     to->first = to->address + lowest * to->itemsize;
     to->last = to->address + (highest + 1) * to->itemsize - 1;
     return KGEN_SUCCESS;
 }
 
-static long long magnitude(long long stride) { return stride < 0 ? -stride : stride; }
-
 // Whether two indices of an array may lead to one element: unless each dimension steps over all faster ones.
 static bool overlaps_itself(const Array& array)
 {
-    bool done[8] = {};
-    for (long long reach = 0;;) {
-        int fastest = -1;
-        for (int i = 0; i < array.rank; ++i) {
-            const bool is_less = fastest < 0 || magnitude(array.strides[i]) < magnitude(array.strides[fastest]);
-            if (!done[i] && array.shape[i] > 1 && is_less) {
-                fastest = i;
-            }
+    for (int i = 0; i < array.rank; ++i) {
+        const long long step = magnitude(array.strides[i]);
+        long long reach = 0;
+        for (int d = 0; d < array.rank; ++d) {
+            const long long other = magnitude(array.strides[d]);
+            if (d != i && other <= step) reach += (array.shape[d] - 1) * other;
         }
-        if (fastest < 0 || array.size == 0) return false;
-        if (magnitude(array.strides[fastest]) <= reach) return true;
-        reach += (array.shape[fastest] - 1) * magnitude(array.strides[fastest]);
-        done[fastest] = true;
+        if (array.shape[i] > 1 && step <= reach) return array.size > 0;
     }
+    return false;
 }
 
-// The bytes that an array occupies in each period, the first as an address.  False if it fills more than a period.
-static bool window(const Array& array, long long period, uintptr_t* first, long long* bytes)
+// The bytes that an array occupies in each period: the first as an address, and how many.
+static long long window(const Array& array, long long period, uintptr_t* first)
 {
+    long long bytes = array.itemsize;
     *first = array.address;
-    *bytes = array.itemsize;
     for (int i = 0; i < array.rank; ++i) {
-        const long long step = array.strides[i] * array.itemsize;
-        if (array.shape[i] > 1 && step % period != 0) {
-            const long long span = (array.shape[i] - 1) * step;
+        const long long step = array.strides[i] * array.itemsize, span = (array.shape[i] - 1) * step;
+        if (step % period != 0) {
             *first += span < 0 ? span : 0;
-            *bytes += magnitude(span);
+            bytes += magnitude(span);
         }
     }
-    return *bytes <= period;
+    return bytes;
 }
 
 // Whether two arrays lie beside each other in each period of a stride of the first, such as columns of one matrix.
@@ -715,12 +706,11 @@ static bool interleaved(const Array& one, const Array& other)
 {
     for (int i = 0; i < one.rank; ++i) {
         const long long period = magnitude(one.strides[i]) * one.itemsize;
+        if (period == 0) continue;
         uintptr_t a, b;
-        long long a_bytes, b_bytes;
-        if (one.shape[i] < 2 || period == 0) continue;
-        if (!window(one, period, &a, &a_bytes) || !window(other, period, &b, &b_bytes)) continue;
+        const long long a_bytes = window(one, period, &a), b_bytes = window(other, period, &b);
         const long long apart = static_cast<long long>((b % period + period - a % period) % period);
-        if (apart >= a_bytes && apart + b_bytes <= period) return true;
+        if (a_bytes <= apart && apart + b_bytes <= period) return true;
     }
     return false;
 }
@@ -734,6 +724,7 @@ static bool overlap(const Array& one, const Array& other)
 
 // What the program says of an array.  `rank` is -1 where any will do.
 struct Operand {
+    const char* name;
     kgen_dtype dtype;
     int rank;
     bool is_written;
@@ -743,147 +734,104 @@ struct Operand {
 static int read_arrays(const kgen_array* const* given, const Operand* operands, int count, Array* arrays)
 {
     for (int i = 0; i < count; ++i) {
-        const int status = read_array(given[i], i + 1, operands[i].dtype, &arrays[i]);
-        if (status != KGEN_SUCCESS) return status;
+        const int status = read_array(given[i], operands[i].dtype, &arrays[i]);
+        if (status != KGEN_SUCCESS) return status_of(status, i + 1);
         if (operands[i].rank >= 0 && arrays[i].rank != operands[i].rank) return status_of(KGEN_BAD_RANK, i + 1);
     }
     for (int i = 0; i < count; ++i) {
-        if (operands[i].is_written && overlaps_itself(arrays[i])) return status_of(KGEN_OVERLAP, i + 1);
-        for (int k = 0; k < count; ++k) {
-            if (k != i && operands[i].is_written && overlap(arrays[i], arrays[k])) {
-                return status_of(KGEN_OVERLAP, i + 1);
-            }
+        bool overlaps = operands[i].is_written && overlaps_itself(arrays[i]);
+        for (int k = 0; k < count && operands[i].is_written; ++k) {
+            overlaps = overlaps || (k != i && overlap(arrays[i], arrays[k]));
         }
+        if (overlaps) return status_of(KGEN_OVERLAP, i + 1);
     }
     return KGEN_SUCCESS;
 }
 
-// Strides over the shape of the results: 0 along dimensions that the array lacks or repeats.
-static bool broadcast(const Array& from, const Array& results, long long* strides)
+static void swap_dimensions(Space* space, int accesses, int a, int b)
 {
-    const int missing = results.rank - from.rank;
-    if (missing < 0) return false;
-    for (int i = 0; i < results.rank; ++i) {
-        const long long n = i < missing ? 1 : from.shape[i - missing];
-        if (n != 1 && n != results.shape[i]) return false;
-        strides[i] = i < missing || n != results.shape[i] ? 0 : from.strides[i - missing];
-    }
-    return true;
+    const auto swap = [=](long long* values) {
+        const long long value = values[a];
+        values[a] = values[b];
+        values[b] = value;
+    };
+    swap(space->shape);
+    for (int k = 0; k < accesses; ++k) swap(space->strides[k]);
 }
 
-// Whether strides are dense when axes are walked in an order, the fastest first.
-static bool is_dense(const Array& results, const long long* strides, const int* order)
-{
-    long long step = 1;
-    for (int i = 0; i < results.rank; ++i) {
-        const int axis = order[i];
-        if (results.shape[axis] != 1) {
-            if (strides[axis] != step) return false;
-            step *= results.shape[axis];
-        }
-    }
-    return true;
-}
-
-static bool all_dense(const Array& results, const long long (*strides)[8], int accesses, const int* order)
+// 1 if dimension a has to come after dimension b, -1 if their order is right, 0 if no access decides.
+static int compare_dimensions(const Space& space, int accesses, int a, int b)
 {
     for (int k = 0; k < accesses; ++k) {
-        if (!is_dense(results, strides[k], order)) return false;
-    }
-    return true;
-}
-
-// Whether all accesses are dense in one order, of which these are tried: C order, channels-last, that of the first.
-static bool in_one_order(const Array& results, const long long (*strides)[8], int accesses)
-{
-    const int channels_last[] = {1, 3, 2, 0};
-    int order[8];
-    for (int i = 0; i < results.rank; ++i) order[i] = results.rank - 1 - i;
-    if (all_dense(results, strides, accesses, order)) return true;
-    if (results.rank == 4 && all_dense(results, strides, accesses, channels_last)) return true;
-    for (int i = 0; i < results.rank; ++i) {
-        int at = i;
-        for (; at > 0 && strides[0][order[at - 1]] > strides[0][i]; --at) order[at] = order[at - 1];
-        order[at] = i;
-        for (int k = 1; k < accesses; ++k) {
-            if (strides[k][i] != strides[0][i]) return false;
-        }
-    }
-    return is_dense(results, strides[0], order);
-}
-
-// 1 if axis a has to come after axis b, -1 if their order is right, 0 if no access decides.
-static int compare_axes(const Array& results, const long long (*strides)[8], int accesses, int a, int b)
-{
-    for (int k = 0; k < accesses; ++k) {
-        const long long one = magnitude(strides[k][a]), other = magnitude(strides[k][b]);
+        const long long one = magnitude(space.strides[k][a]), other = magnitude(space.strides[k][b]);
         if (one == 0 || other == 0) continue;
         if (one != other) return one > other ? 1 : -1;
-        if (results.shape[a] > results.shape[b]) return 1;
+        if (space.shape[a] > space.shape[b]) return 1;
     }
     return 0;
 }
 
-// The axes, the fastest first: the first access with different strides decides each pair, as in PyTorch.
-static void fastest_first(const Array& results, const long long (*strides)[8], int accesses, int* order)
+// Orders the dimensions, the fastest first: the first access with different strides decides each pair, as in PyTorch.
+static void order_dimensions(Space* space, int accesses)
 {
-    for (int i = 0; i < results.rank; ++i) order[i] = results.rank - 1 - i;
-    for (int start = 1; start < results.rank; ++start) {
-        const int axis = order[start];
+    for (int start = 1; start < space->rank; ++start) {
         for (int at = start, before = start - 1; before >= 0; --before) {
-            const int verdict = compare_axes(results, strides, accesses, order[before], axis);
+            const int verdict = compare_dimensions(*space, accesses, before, at);
             if (verdict < 0) break;
-            if (verdict > 0) {
-                order[at] = order[before];
-                order[before] = axis;
-                at = before;
-            }
+            if (verdict == 0) continue;
+            swap_dimensions(space, accesses, before, at);
+            at = before;
         }
     }
 }
 
-// Merges neighbouring axes that all accesses walk with one stride.  `is_full`: whether no access repeats elements.
-static void merge(const Array& results, const long long (*strides)[8], int accesses, bool is_full, Space* space)
+// Merges neighbouring dimensions that all accesses walk with one stride.  The others get extents of 1 and strides of 0.
+static void merge_dimensions(Space* space, int accesses)
 {
-    space->rank = 1;
-    space->shape[0] = results.size;
-    for (int k = 0; k < accesses; ++k) space->strides[k][0] = 1;
-    if (results.size == 1 || (is_full && in_one_order(results, strides, accesses))) return;
-    int order[8];
-    fastest_first(results, strides, accesses, order);
-    space->shape[0] = 1;
-    for (int i = 0; i < results.rank; ++i) {
-        const int axis = order[i], last = space->rank - 1;
-        const long long n = results.shape[axis], merged = space->shape[last];
+    int last = 0;
+    for (int d = 1; d < space->rank; ++d) {
         bool continues = true;
-        for (int k = 0; k < accesses && n != 1 && merged != 1; ++k) {
-            continues = continues && merged * space->strides[k][last] == strides[k][axis];
+        for (int k = 0; k < accesses; ++k) {
+            const long long* const strides = space->strides[k];
+            continues = continues && space->shape[last] * strides[last] == strides[d];
         }
-        const int at = continues ? last : last + 1;
-        for (int k = 0; k < accesses && (!continues || merged == 1); ++k) space->strides[k][at] = strides[k][axis];
-        space->shape[at] = continues ? merged * n : n;
-        space->rank = at + 1;
+        if (continues) space->shape[last] *= space->shape[d];
+        if (!continues && ++last != d) swap_dimensions(space, accesses, last, d);
     }
+    for (int d = last + 1; d < 8; ++d) {
+        space->shape[d] = 1;
+        for (int k = 0; k < accesses; ++k) space->strides[k][d] = 0;
+    }
+    space->rank = last + 1;
 }
 
-// The space of a kernel, with extents of 1 up to 8 dimensions.  `accesses` lists its arrays: first those that are
-// written, all of one shape, to which the others are broadcast.
+// The space of a kernel.  `accesses` lists its arrays: first those that are written, all of one shape, to which the
+// others are broadcast.
 static int find_space(const Array* arrays, const int* accesses, int count, int written, Space* space)
 {
     const Array& results = arrays[accesses[0]];
-    long long strides[ACCESSES][8];
-    bool is_full = true;
+    *space = Space();
     for (int k = 0; k < count; ++k) {
         const Array& array = arrays[accesses[k]];
-        if (!broadcast(array, results, strides[k])) return status_of(KGEN_BAD_SHAPE, accesses[k] + 1);
-        bool has_all = array.rank == results.rank;
-        for (int i = 0; i < array.rank && has_all; ++i) has_all = array.shape[i] == results.shape[i];
-        if (k < written && !has_all) return status_of(KGEN_BAD_SHAPE, accesses[k] + 1);
-        is_full = is_full && has_all;
+        const int missing = results.rank - array.rank;
+        bool fits = k < written ? missing == 0 : missing >= 0;
+        space->rank = 0;
+        for (int i = results.rank - 1; i >= 0 && fits; --i) {
+            const long long n = results.shape[i], own = i < missing ? 1 : array.shape[i - missing];
+            fits = own == n || (own == 1 && k >= written);
+            if (n == 1) continue;
+            space->shape[space->rank] = n;
+            space->strides[k][space->rank++] = own == 1 ? 0 : array.strides[i - missing];
+        }
+        if (!fits) return status_of(KGEN_BAD_SHAPE, accesses[k] + 1);
     }
-    *space = Space();
-    for (int d = 0; d < 8; ++d) space->shape[d] = 1;
-    if (results.size > 0) merge(results, strides, count, is_full, space);
+    if (space->rank == 0) {  // one element
+        space->shape[space->rank++] = 1;
+        for (int k = 0; k < count; ++k) space->strides[k][0] = 1;
+    }
+    if (results.size == 0) return KGEN_SUCCESS;
+    order_dimensions(space, count);
+    merge_dimensions(space, count);
     return KGEN_SUCCESS;
 }
 
@@ -905,22 +853,14 @@ static bool has_rows(const Space& space, int written, long long shortest)
     return space.shape[0] >= shortest;
 }
 
-static void move_to_second(long long* values, int from)
-{
-    const long long value = values[from];
-    for (int d = from; d > 1; --d) values[d] = values[d - 1];
-    values[1] = value;
-}
-
 // Whether an input is consecutive along another dimension than the fastest, which then becomes the second.
 static bool takes_tiles(Space* space, int accesses, int written, long long shortest)
 {
     for (int k = written; k < accesses; ++k) {
-        long long* const strides = space->strides[k];
+        const long long* const strides = space->strides[k];
         for (int d = 1; d < space->rank && magnitude(strides[0]) > 1; ++d) {
             if (strides[d] == 1 && space->shape[d] >= shortest) {
-                move_to_second(space->shape, d);
-                for (int i = 0; i < accesses; ++i) move_to_second(space->strides[i], d);
+                for (; d > 1; --d) swap_dimensions(space, accesses, d - 1, d);
                 return true;
             }
         }
@@ -929,20 +869,19 @@ static bool takes_tiles(Space* space, int accesses, int written, long long short
 }
 
 // Whether indices, and offsets in bytes, fit 32 bits.
-static bool fits_32_bits(const Space& space, const int* itemsizes, int accesses)
+static bool fits_32_bits(const Array* arrays, const int* accesses, int count, const Space& space)
 {
     const long long most = 2147483647;
-    long long size = 1;
-    for (int d = 0; d < space.rank; ++d) size *= space.shape[d];
-    for (int k = 0; k < accesses; ++k) {
+    for (int k = 0; k < count; ++k) {
+        const long long itemsize = arrays[accesses[k]].itemsize;
         long long lowest = 0, highest = 0;
         for (int d = 0; d < space.rank; ++d) {
             const long long span = (space.shape[d] - 1) * space.strides[k][d];
             (span < 0 ? lowest : highest) += span;
         }
-        if (lowest * itemsizes[k] < -most - 1 || (highest + 1) * itemsizes[k] - 1 > most) return false;
+        if (lowest * itemsize < -most - 1 || (highest + 1) * itemsize - 1 > most) return false;
     }
-    return size <= most;
+    return arrays[accesses[0]].size <= most;
 }
 
 // The divisor's magic number, in as many bits as a number has.
@@ -991,19 +930,30 @@ static int launch(Kernel& kernel, long long x, long long y, int threads, bool st
 // What a status means.
 static const char* meaning_of(int status)
 {
-    switch (status) {
-        case KGEN_SUCCESS: return "success";
-        case KGEN_NULL_ARRAY: return "a null pointer";
-        case KGEN_BAD_RANK: return "another number of dimensions than the program has, or more than 8";
-        case KGEN_BAD_DTYPE: return "another dtype than the program was compiled for";
-        case KGEN_BAD_SHAPE: return "a negative extent, or extents that do not fit those of the other arrays";
-        case KGEN_TOO_LARGE: return "more elements, or larger strides, than a launch can have";
-        case KGEN_MISALIGNED: return "an address that is no multiple of the element's size (256 bytes for workspace)";
-        case KGEN_OVERLAP: return "memory that is written overlaps another array, or itself";
-        case KGEN_NOT_COVERED: return "strides, extents or alignment that no kernel of this file is for";
-        case KGEN_SMALL_WORKSPACE: return "less workspace than the program needs";
-        default: return "no status of this launcher";
-    }
+    static const char* const meanings[] = {
+        "success",
+        "a null pointer",
+        "another number of dimensions than the program has, or more than 8",
+        "another dtype than the program was compiled for",
+        "a negative extent, or extents that do not fit those of the other arrays",
+        "more elements, or larger strides, than a launch can have",
+        "an address that is no multiple of the element's size (256 bytes for workspace)",
+        "memory that is written overlaps another array, or itself",
+        "strides, extents or alignment that no kernel of this file is for",
+        "less workspace than the program needs",
+    };
+    return 0 <= status && status <= KGEN_SMALL_WORKSPACE ? meanings[status] : "no status of this launcher";
+}
+
+// The same with the name of the array at fault.
+static const char* message_of(int status, const Operand* operands, int count)
+{
+    static thread_local char text[256];
+    if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
+    const int number = status / 256;
+    if (number == 0 || number > count) return meaning_of(status % 256);
+    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning_of(status % 256));
+    return text;
 }
 
 // What the kernels take.
@@ -1015,8 +965,8 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-template <typename Count, typename Kernel>
-static int launch_swiglu_any_contiguous_any(Kernel& kernel, const Arguments& a, const Space& space)
+template <typename Count, auto& kernel>
+static int launch_swiglu_any_contiguous_any(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
@@ -1024,8 +974,8 @@ static int launch_swiglu_any_contiguous_any(Kernel& kernel, const Arguments& a, 
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, (Count)n);
 }
 
-template <int Rank, typename Index, typename Count, typename Kernel>
-static int launch_swiglu_any_rows_any(Kernel& kernel, const Arguments& a, const Space& space)
+template <int Rank, typename Index, typename Count, auto& kernel>
+static int launch_swiglu_any_rows_any(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
@@ -1038,16 +988,16 @@ static int launch_swiglu_any_rows_any(Kernel& kernel, const Arguments& a, const 
         layout.extent[d] = (Count)(d == 0 ? kgen_ceil_div((shape[0] + 3), 4) : shape[d]);
         layout.magic[d] = magic_of<Count>(layout.extent[d]);
         layout.shift[d] = (Count)kgen_shift(layout.extent[d]);
-        layout.out_stride[d] = (Index)((shape[d + 1] != 1) ? strides[0][d + 1] : 0);
-        layout.gate_stride[d] = (Index)((shape[d + 1] != 1) ? strides[1][d + 1] : 0);
-        layout.up_stride[d] = (Index)((shape[d + 1] != 1) ? strides[2][d + 1] : 0);
+        layout.out_stride[d] = (Index)strides[0][d + 1];
+        layout.gate_stride[d] = (Index)strides[1][d + 1];
+        layout.up_stride[d] = (Index)strides[2][d + 1];
     }
     return launch(kernel, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, (Count)n);
 }
 
-template <int Rank, typename Index, typename Count, typename Kernel>
-static int launch_swiglu_any_strided_any(Kernel& kernel, const Arguments& a, const Space& space)
+template <int Rank, typename Index, typename Count, auto& kernel>
+static int launch_swiglu_any_strided_any(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
@@ -1059,17 +1009,12 @@ static int launch_swiglu_any_strided_any(Kernel& kernel, const Arguments& a, con
         layout.shift[d] = (Count)kgen_shift(layout.extent[d]);
     }
     for (int d = 0; d < Rank; ++d) {
-        layout.out_stride[d] = (Index)((shape[d] != 1) ? strides[0][d] : 0);
-        layout.gate_stride[d] = (Index)((shape[d] != 1) ? strides[1][d] : 0);
-        layout.up_stride[d] = (Index)((shape[d] != 1) ? strides[2][d] : 0);
+        layout.out_stride[d] = (Index)strides[0][d];
+        layout.gate_stride[d] = (Index)strides[1][d];
+        layout.up_stride[d] = (Index)strides[2][d];
     }
     return launch(kernel, kgen_ceil_div(n, 512), 1, 128, true, a.stream,
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, (Count)n);
-}
-
-static int launch_swiglu_any_contiguous(const Arguments& a, const Space& space)
-{
-    return launch_swiglu_any_contiguous_any<unsigned int>(swiglu_any_contiguous, a, space);
 }
 
 static int launch_swiglu_any_contiguous_unaligned(const Arguments& a, const Space& space)
@@ -1080,67 +1025,32 @@ static int launch_swiglu_any_contiguous_unaligned(const Arguments& a, const Spac
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, (unsigned int)n);
 }
 
-static int launch_swiglu_any_contiguous_64bit(const Arguments& a, const Space& space)
-{
-    return launch_swiglu_any_contiguous_any<unsigned long long>(swiglu_any_contiguous_64bit, a, space);
-}
-
 static int launch_swiglu_any_tiled_4d(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
     const long long n = ((kgen_ceil_div(shape[0], 32) * kgen_ceil_div(shape[1], 32)) * shape[2]) * shape[3];
-    const swiglu_any_tiled_4d_layout layout = {
-        (int)shape[0],
-        (int)shape[1],
-        {(unsigned int)kgen_ceil_div(shape[0], 32), (unsigned int)kgen_ceil_div(shape[1], 32),
-            (unsigned int)shape[2]},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 32)), (unsigned int)kgen_magic(kgen_ceil_div(shape[1],
-            32)), (unsigned int)kgen_magic(shape[2])},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 32)), (unsigned int)kgen_shift(kgen_ceil_div(shape[1],
-            32)), (unsigned int)kgen_shift(shape[2])},
-        {(int)((shape[1] != 1) ? strides[0][1] : 0), (int)((shape[2] != 1) ? strides[0][2] : 0),
-            (int)((shape[3] != 1) ? strides[0][3] : 0)},
-        {(int)((shape[1] != 1) ? strides[1][1] : 0), (int)((shape[2] != 1) ? strides[1][2] : 0),
-            (int)((shape[3] != 1) ? strides[1][3] : 0)},
-        {(int)((shape[1] != 1) ? strides[2][1] : 0), (int)((shape[2] != 1) ? strides[2][2] : 0),
-            (int)((shape[3] != 1) ? strides[2][3] : 0)},
-        (int)strides[1][0],
-        (int)strides[2][0],
-    };
+    swiglu_any_tiled_4d_layout layout;
+    layout.width = (int)shape[0];
+    layout.height = (int)shape[1];
+    layout.gate_step = (int)strides[1][0];
+    layout.up_step = (int)strides[2][0];
+    for (int d = 0; d < 3; ++d) {
+        layout.extent[d] = (unsigned int)(d < 2 ? kgen_ceil_div(shape[d], 32) : shape[d]);
+        layout.magic[d] = magic_of<unsigned int>(layout.extent[d]);
+        layout.shift[d] = (unsigned int)kgen_shift(layout.extent[d]);
+        layout.out_stride[d] = (int)strides[0][d + 1];
+        layout.gate_stride[d] = (int)strides[1][d + 1];
+        layout.up_stride[d] = (int)strides[2][d + 1];
+    }
     return launch(swiglu_any_tiled_4d, n, 1, 256, true, a.stream,
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout);
 }
 
-static int launch_swiglu_any_rows_4d(const Arguments& a, const Space& space)
-{
-    return launch_swiglu_any_rows_any<4, int, unsigned int>(swiglu_any_rows_4d, a, space);
-}
-
-static int launch_swiglu_any_rows_4d_64bit(const Arguments& a, const Space& space)
-{
-    return launch_swiglu_any_rows_any<4, long long, unsigned long long>(swiglu_any_rows_4d_64bit, a, space);
-}
-
-static int launch_swiglu_any_strided_2d(const Arguments& a, const Space& space)
-{
-    return launch_swiglu_any_strided_any<2, int, unsigned int>(swiglu_any_strided_2d, a, space);
-}
-
-static int launch_swiglu_any_strided_4d(const Arguments& a, const Space& space)
-{
-    return launch_swiglu_any_strided_any<4, int, unsigned int>(swiglu_any_strided_4d, a, space);
-}
-
-static int launch_swiglu_any_strided_8d_64bit(const Arguments& a, const Space& space)
-{
-    return launch_swiglu_any_strided_any<8, long long, unsigned long long>(swiglu_any_strided_8d_64bit, a, space);
-}
-
 const Operand OPERANDS[] = {
-    {KGEN_FLOAT16, -1, false},  // gate
-    {KGEN_FLOAT32, -1, false},  // up
-    {KGEN_FLOAT32, -1, true},  // out
+    {"gate", KGEN_FLOAT16, -1, false},
+    {"up", KGEN_FLOAT32, -1, false},
+    {"out", KGEN_FLOAT32, -1, true},
 };
 
 // What a call launches for one kernel of the program: nothing where there is nothing to compute.
@@ -1153,40 +1063,41 @@ struct Choice {
 static int choose_step1(const Array* arrays, Choice* choice)
 {
     const int accesses[] = {2, 0, 1};
+    const Space& space = choice->space;
     const int status = find_space(arrays, accesses, 3, 1, &choice->space);
     if (status != KGEN_SUCCESS || arrays[2].size == 0) return status;
-    const Space& space = choice->space;
-    const int itemsizes[] = {4, 2, 4};
-    const bool is_small = fits_32_bits(space, itemsizes, 3);
-    const bool is_aligned = arrays[2].address % 16 == 0 && arrays[0].address % 8 == 0 &&
-        arrays[1].address % 16 == 0;
-    if (is_contiguous(space, 3) && is_aligned && space.shape[0] < 2147483648) {
-        choice->launch = launch_swiglu_any_contiguous;
-    } else if (is_contiguous(space, 3) && space.shape[0] < 2147482616) {
+    const bool is_run = is_contiguous(space, 3);
+    const bool is_aligned = (arrays[2].address | arrays[1].address) % 16 == 0 && arrays[0].address % 8 == 0;
+    const bool is_small = fits_32_bits(arrays, accesses, 3, space);
+    if (is_run && is_aligned && space.shape[0] < 2147483648) {
+        choice->launch = launch_swiglu_any_contiguous_any<unsigned int, swiglu_any_contiguous>;
+    } else if (is_run && space.shape[0] < 2147482616) {
         choice->launch = launch_swiglu_any_contiguous_unaligned;
-    } else if (is_contiguous(space, 3) && is_aligned) {
-        choice->launch = launch_swiglu_any_contiguous_64bit;
+    } else if (is_run && is_aligned) {
+        choice->launch = launch_swiglu_any_contiguous_any<unsigned long long, swiglu_any_contiguous_64bit>;
     } else if (space.rank <= 4 && is_small && has_rows(space, 1, 16) && takes_tiles(&choice->space, 3, 1, 16)) {
         choice->launch = launch_swiglu_any_tiled_4d;
     } else if (space.rank <= 4 && is_small && has_rows(space, 1, 16)) {
-        choice->launch = launch_swiglu_any_rows_4d;
+        choice->launch = launch_swiglu_any_rows_any<4, int, unsigned int, swiglu_any_rows_4d>;
     } else if (space.rank <= 4 && has_rows(space, 1, 16)) {
-        choice->launch = launch_swiglu_any_rows_4d_64bit;
+        choice->launch = launch_swiglu_any_rows_any<4, long long, unsigned long long, swiglu_any_rows_4d_64bit>;
     } else if (space.rank <= 2 && is_small) {
-        choice->launch = launch_swiglu_any_strided_2d;
+        choice->launch = launch_swiglu_any_strided_any<2, int, unsigned int, swiglu_any_strided_2d>;
     } else if (space.rank <= 4 && is_small) {
-        choice->launch = launch_swiglu_any_strided_4d;
+        choice->launch = launch_swiglu_any_strided_any<4, int, unsigned int, swiglu_any_strided_4d>;
     } else if (space.rank <= 8) {
-        choice->launch = launch_swiglu_any_strided_8d_64bit;
+        choice->launch = launch_swiglu_any_strided_any<8, long long, unsigned long long,
+            swiglu_any_strided_8d_64bit>;
     } else {
         return KGEN_NOT_COVERED;
     }
     return KGEN_SUCCESS;
 }
 
-static int decide(const Array* arrays, Choice* choices)
+// Checks the arrays, and decides on the kernels.
+static int decide(const kgen_array* const* given, Array* arrays, Choice* choices)
 {
-    int status = KGEN_SUCCESS;
+    int status = read_arrays(given, OPERANDS, 3, arrays);
     if (status == KGEN_SUCCESS) status = choose_step1(arrays, &choices[0]);
     return status;
 }
@@ -1205,8 +1116,7 @@ extern "C" int swiglu_any_launch(const kgen_array* gate_array,
     const kgen_array* const given[] = {gate_array, up_array, out_array};
     Array arrays[3];
     Choice choices[1] = {};
-    int status = read_arrays(given, OPERANDS, 3, arrays);
-    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
+    int status = decide(given, arrays, choices);
     if (status != KGEN_SUCCESS) return status;
     const Arguments a = {
         reinterpret_cast<const __half*>(arrays[0].address),
@@ -1230,8 +1140,7 @@ extern "C" int swiglu_any_workspace_size(const kgen_array* gate_array,
     const kgen_array* const given[] = {gate_array, up_array, out_array};
     Array arrays[3];
     Choice choices[1] = {};
-    int status = read_arrays(given, OPERANDS, 3, arrays);
-    if (status == KGEN_SUCCESS) status = decide(arrays, choices);
+    const int status = decide(given, arrays, choices);
     *bytes = 0;
     return status;
 }
@@ -1239,13 +1148,7 @@ extern "C" int swiglu_any_workspace_size(const kgen_array* gate_array,
 extern "C" const char* swiglu_any_error_string(int status)
 {
     using namespace kgen_swiglu_any;
-    static const char* const names[] = {"gate", "up", "out"};
-    static thread_local char text[256];
-    if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
-    const int number = status / 256;
-    if (number == 0 || number > 3) return meaning_of(status % 256);
-    snprintf(text, sizeof(text), "%s: %s", names[number - 1], meaning_of(status % 256));
-    return text;
+    return message_of(status, OPERANDS, 3);
 }
 
 #endif

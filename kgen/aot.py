@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from kgen import pipeline
 from kgen.bindings import BINDINGS
 from kgen.bindings.context import Binding
-from kgen.codegen.kernels import Module
-from kgen.codegen.names import comment
+from kgen.codegen.context import ModuleContext
+from kgen.codegen.emit import text_of, text_of_sets
+from kgen.codegen.kernels import Entry, Module
 from kgen.compile_spec import CompileSpec
-from kgen.diagnostics import error, shown
+from kgen.diagnostics import Diagnostic, error, shown
 from kgen.header import command_line, extents_text, origin_lines
 from kgen.launcher.any_layout import any_layout_launcher
 from kgen.launcher.classes import extent_classes, kernels_of
@@ -20,13 +21,13 @@ from kgen.launcher.context import AnyLayoutLauncher, ShapedLauncher
 from kgen.launcher.dispatch import dispatch_text, set_name
 from kgen.launcher.header import Sets, header_text
 from kgen.launcher.images import declared_text
-from kgen.launcher.interface import Interface
 from kgen.launcher.shaped import shaped_launcher
 from kgen.launcher.text import guarded, launcher_text
 from kgen.lowering import Covered, Lowered
 from kgen.operands import ASSUMED_EXTENTS, ArrayOperand, Operands
 from kgen.options import Options
 from kgen.program import Program
+from kgen.records import dataclass
 from kgen.runtime.cuda.architectures import target_for
 from kgen.schedule.any_layout import LAYOUTS, MAX_RANK
 from kgen.schedule.step_layout import concrete
@@ -38,20 +39,24 @@ if TYPE_CHECKING:
 _DOES = "checks the arrays of a call, decides among the kernels above, and launches them."
 
 
-def aot_module(program: Program, base: str, options: Options, spec: CompileSpec, *, is_set: bool = False) -> Module:
-    """The file for these operands.  ``is_set``: whether it is a part of a file, for one of several sets of dtypes.
+@dataclass(frozen=True)
+class _Contents:
+    """Of a file, or of its part for one set of dtypes."""
+
+    file: ModuleContext
+    entries: tuple[Entry, ...]
+    lints: tuple[Diagnostic, ...]
+    launcher: AnyLayoutLauncher | ShapedLauncher
+
+
+def aot_module(program: Program, base: str, options: Options, spec: CompileSpec) -> Module:
+    """The file for these operands.
 
     Raises :class:`~kgen.KgenError`: ``bad-layout``, ``bad-rank``, ``shape-needed``, and what lowering raises.
     """
     lowered, explicit = aot_lower(program, spec)
-    command = [] if is_set else command_line(program, base, options, explicit)
-    if isinstance(lowered, Covered):
-        module = pipeline.source(program, lowered, base, options, command)
-        return _with(module, any_layout_launcher(base, lowered, module.entries))
-    classes = extent_classes(lowered, spec.operands(program))
-    kernels = Covered(lowered.specialised, kernels_of(classes), lowered.chosen)
-    module = pipeline.source(program, kernels if len(classes) > 1 else lowered, base, options, command)
-    return _with(module, shaped_launcher(base, classes, module.entries))
+    made = _contents(program, base, options, spec, lowered, command_line(program, base, options, explicit))
+    return _module(text_of(made.file), base, [made])
 
 
 def with_launcher(module: Module, base: str, lowered: Lowered, operands: Operands) -> Module:
@@ -59,7 +64,8 @@ def with_launcher(module: Module, base: str, lowered: Lowered, operands: Operand
     classes = extent_classes(lowered, operands)
     if kernels_of(classes) != lowered.variants:
         return module
-    return _with(module, shaped_launcher(base, classes, module.entries))
+    launcher = shaped_launcher(base, classes, module.entries)
+    return replace(module, text=module.text + guarded(launcher_text(base, [launcher]), _DOES))
 
 
 def aot_sets(program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec]) -> Module:
@@ -68,17 +74,11 @@ def aot_sets(program: Program, base: str, options: Options, specs: Mapping[str, 
     Raises :class:`~kgen.KgenError`: as :func:`aot_module`, and ``bad-option`` for a set that is given twice.
     """
     names = _set_names(program, base, specs)
-    made = [aot_module(program, name, options, spec, is_set=True) for name, spec in names.items()]
-    first = next(iter(specs.values()))
-    graph = aot_lower(program, first)[0].specialised.graph
+    made = [_contents(program, name, options, spec, aot_lower(program, spec)[0], []) for name, spec in names.items()]
     lines = [*origin_lines(program, _sets_command(program, base, options, specs)), ""]
-    lines.append(f"Dtypes: {'; '.join(specs)}. The text of each follows, then functions that take arrays of any.")
-    banner = "".join(f"// {comment(line)}".rstrip() + "\n" for line in lines)
-    texts = "\n".join(m.text for m in made)
-    dispatch = dispatch_text(base, list(names), Interface.of(base, graph))
-    text = f"{banner}\n{texts}{guarded(dispatch, 'takes arrays of any of the sets of dtypes.')}"
-    host = "".join(m.host for m in made) + dispatch
-    return Module(text, tuple(e for m in made for e in m.entries), made[0].lints, host)
+    lines.append(f"Dtypes: {'; '.join(specs)}. Each has kernels and functions; others take arrays of any.")
+    dispatch = dispatch_text(base, list(names), made[0].launcher.interface)
+    return _module(text_of_sets(base, lines, [one.file for one in made]), base, made, dispatch)
 
 
 def _set_names(program: Program, base: str, specs: Mapping[str, CompileSpec]) -> dict[str, CompileSpec]:
@@ -136,10 +136,28 @@ def lowered_sets(
     return {base: lowered}, command_line(program, base, options, explicit)
 
 
-def _with(module: Module, launcher: AnyLayoutLauncher | ShapedLauncher) -> Module:
-    launches = launcher_text(launcher)
-    text = module.text + guarded(launches, _DOES)
-    return replace(module, text=text, host=declared_text(launcher.base, launcher.entries, launcher.steps) + launches)
+def _contents(
+    program: Program, base: str, options: Options, spec: CompileSpec, lowered: Lowered | Covered, command: Sequence[str]
+) -> _Contents:
+    """``lowered``: from ``spec``.  ``command``: as in :func:`~kgen.header.header`."""
+    launcher: AnyLayoutLauncher | ShapedLauncher
+    if isinstance(lowered, Covered):
+        file, entries = pipeline.contents(program, lowered, base, options, command)
+        launcher = any_layout_launcher(base, lowered, entries)
+    else:
+        classes = extent_classes(lowered, spec.operands(program))
+        kernels = Covered(lowered.specialised, kernels_of(classes), lowered.chosen)
+        file, entries = pipeline.contents(program, kernels if len(classes) > 1 else lowered, base, options, command)
+        launcher = shaped_launcher(base, classes, entries)
+    return _Contents(file, entries, lowered.specialised.lints, launcher)
+
+
+def _module(kernels: str, base: str, made: Sequence[_Contents], dispatch: str = "") -> Module:
+    """A file whose text begins with ``kernels``.  ``dispatch``: host code behind the launchers."""
+    launches = launcher_text(base, [one.launcher for one in made]) + dispatch
+    declared = "".join(declared_text(one.launcher.base, one.launcher.entries, one.launcher.steps) for one in made)
+    entries = tuple(entry for one in made for entry in one.entries)
+    return Module(kernels + guarded(launches, _DOES), entries, made[0].lints, declared + launches)
 
 
 def aot_lower(program: Program, spec: CompileSpec) -> tuple[Lowered | Covered, CompileSpec]:

@@ -15,9 +15,10 @@ from dataclasses import replace
 
 from kgen.argument_types import ArgType
 from kgen.check import check
+from kgen.codegen.context import ModuleContext
 from kgen.codegen.element import Statement
-from kgen.codegen.emit import emit
-from kgen.codegen.kernels import Module
+from kgen.codegen.emit import emit, text_of
+from kgen.codegen.kernels import Entry, Module
 from kgen.codegen.line_directives import mark
 from kgen.dtypes import DType
 from kgen.families import BY_NAME, choose, covering, facts_of
@@ -293,10 +294,22 @@ def source(
 
     ``command``: as in :func:`~kgen.header.header`; ``notes``: more lines for the header comment.
     """
+    file, entries = contents(program, lowered, base, options, command, notes)
+    return Module(text_of(file), entries, lowered.specialised.lints)
+
+
+def contents(
+    program: Program,
+    lowered: Lowered | Covered,
+    base: str,
+    options: Options,
+    command: Sequence[str],
+    notes: Sequence[str] = (),
+) -> tuple[ModuleContext, tuple[Entry, ...]]:
+    """What the ``.cu`` text has, and its kernels."""
     whole = lowered.specialised
     head = header(program, whole.graph, options, command, [*notes, *lowered.chosen])
-    module = emit(base, whole.steps, lowered.variants, statements(program, options), head, BY_NAME, fast=options.fast)
-    return replace(module, lints=whole.lints)
+    return emit(base, whole.steps, lowered.variants, statements(program, options), head, BY_NAME, fast=options.fast)
 
 
 def statements(program: Program, options: Options) -> tuple[Statement, ...]:
@@ -311,7 +324,7 @@ def statements(program: Program, options: Options) -> tuple[Statement, ...]:
 
 __all__ = [
     "IR_STAGES", "STAGES", "Ahead", "Covered", "Layouts", "Lowered", "Placed", "Prepared", "Specialised",
-    "Stages", "allocate", "choose_variant", "cover", "decide", "ir_after", "kernel_order_reasons", "load",
+    "Stages", "allocate", "choose_variant", "contents", "cover", "decide", "ir_after", "kernel_order_reasons", "load",
     "lower", "place", "prepared", "run_stages", "schedule", "select_variant", "source", "specialise",
     "specialise_for", "statements",
 ]  # fmt: skip

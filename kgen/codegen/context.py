@@ -372,10 +372,10 @@ class KernelText(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModuleContext:
-    """One generated file.
+    """A generated file, or its part for one of several sets of dtypes.
 
-    ``namespace``: of all that it declares, so that several files fit one translation unit.  ``small_block``: blocks of
-    so many threads let the next kernel start only by their end.
+    ``namespace``: of all that it declares, so that several files fit one translation unit.  ``helpers``: the names of
+    device functions that it calls.
     """
 
     banner: tuple[str, ...]
@@ -385,4 +385,16 @@ class ModuleContext:
     helpers: tuple[str, ...]
     elements: tuple[ElementContext, ...]
     kernels: tuple[KernelText, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileContext:
+    """``file``: what the file begins with; ``sets``: its parts, or the file itself.  ``helpers``: texts of functions.
+
+    Blocks of ``small_block`` threads let the next kernel start only by their end.
+    """
+
+    file: ModuleContext
+    helpers: tuple[str, ...]
+    sets: tuple[ModuleContext, ...]
     small_block: int

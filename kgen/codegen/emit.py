@@ -12,12 +12,12 @@ from typing import Any
 
 from kgen.codegen import names
 from kgen.codegen.bodies import alike
-from kgen.codegen.context import ElementContext, ModuleContext
+from kgen.codegen.context import ElementContext, FileContext, ModuleContext
 from kgen.codegen.element import Element, Statement
 from kgen.codegen.element_function import write_element
 from kgen.codegen.family import Family, Unit, Written
 from kgen.codegen.helpers import ARRAY_SHAPE, MOVERS, OVERLAP, SMALL_BLOCK, helper_texts
-from kgen.codegen.kernels import Entry, Module
+from kgen.codegen.kernels import Entry
 from kgen.codegen.layouts import labels_of
 from kgen.codegen.templates import environment
 from kgen.partition.step import Step
@@ -35,8 +35,8 @@ def emit(
     families: Mapping[str, Family[Any, Any]],
     *,
     fast: bool = False,
-) -> Module:
-    """One file with a kernel for each ``(step, schedule)`` of ``variants``.
+) -> tuple[ModuleContext, tuple[Entry, ...]]:
+    """What one file has: a kernel for each ``(step, schedule)`` of ``variants``.
 
     ``base``: the start of kernel names.  ``statements``: the program's, for comments.  ``banner``: the file's first
     lines.  ``families``: by name; each writes its kernels.  ``fast``: whether functions may be approximate.
@@ -79,27 +79,50 @@ def emit(
         known, declared = tuple(parameters.known), tuple(parameters.declarations)
         entries.append(Entry(name, number, schedule, known, rule, declared, unit.body))
     lines = [*banner, *_order(steps, entries)]
-    return Module(_rendered(lines, names.namespace(base), functions, kernels), tuple(entries))
+    return _context(lines, names.namespace(base), functions, kernels), tuple(entries)
 
 
-def _rendered(lines: Sequence[str], namespace: str, functions: _Functions, kernels: Sequence[Written]) -> str:
-    """The text of a file that begins with ``lines``."""
+def text_of(file: ModuleContext) -> str:
+    """The text of a file."""
+    return _rendered(file, [file])
+
+
+def text_of_sets(base: str, banner: Sequence[str], sets: Sequence[ModuleContext]) -> str:
+    """The text of a file for several sets of dtypes, which share device functions."""
+    shared = ModuleContext(
+        banner=tuple(map(names.comment, banner)),
+        headers=tuple(sorted({header for one in sets for header in one.headers})),
+        namespace=names.namespace(base),
+        uses_pack=any(one.uses_pack for one in sets),
+        helpers=tuple(dict.fromkeys(helper for one in sets for helper in one.helpers)),
+        elements=(),
+        kernels=(),
+    )
+    return _rendered(shared, sets)
+
+
+def _rendered(file: ModuleContext, sets: Sequence[ModuleContext]) -> str:
+    texts = tuple(text.rstrip() for text in helper_texts(file.helpers))
+    context = FileContext(file, texts, tuple(sets), SMALL_BLOCK)
+    return environment().get_template("module.cu.j2").render(m=context)
+
+
+def _context(lines: Sequence[str], namespace: str, functions: _Functions, kernels: Sequence[Written]) -> ModuleContext:
+    """A file that begins with ``lines``."""
     movers = {helper for k in kernels for helper in k.movers}
     movers |= {ARRAY_SHAPE for k in kernels for p in k.parameters.known if p.kind == "shape"}
     starts_next = any(k.context.block > SMALL_BLOCK for k in kernels)
     overlap = OVERLAP if starts_next else OVERLAP[:1]
     helpers = [*overlap, *(helper for helper in MOVERS if helper in movers), *functions.helpers]
-    module = ModuleContext(
+    return ModuleContext(
         banner=tuple(names.comment(line) for line in lines),
         headers=tuple(sorted(set(functions.headers))),
         namespace=namespace,
         uses_pack=any(k.context.packs for k in kernels),
-        helpers=tuple(text.rstrip() for text in helper_texts(helpers)),
+        helpers=tuple(dict.fromkeys(helpers)),
         elements=tuple(functions.contexts),
         kernels=tuple(k.context for k in kernels),
-        small_block=SMALL_BLOCK,
     )
-    return environment().get_template("module.cu.j2").render(m=module)
 
 
 def _order(steps: Sequence[Step], entries: Sequence[Entry]) -> list[str]:

@@ -10,7 +10,7 @@ from kgen.codegen import names
 from kgen.codegen.c_types import register_type, storage_type
 from kgen.codegen.kernels import Entry
 from kgen.dtypes import DTYPES
-from kgen.launcher.bodies import BodyLaunch, body_launches, instance
+from kgen.launcher.bodies import BodyLaunch, body_launches
 from kgen.launcher.interface import Interface, dtype_constant
 from kgen.launcher.kernels import KernelLaunch
 from kgen.partition.step import Step
@@ -54,9 +54,9 @@ class Launcher:
         return list(body_launches(self.entries, self.steps))
 
     @property
-    def instances(self) -> list[str]:
-        """For each kernel, the instance of such a launch, or empty."""
-        return [f"launch_{e.body}<{instance(e)}>" if e.body else "" for e in self.entries]
+    def own_launches(self) -> list[KernelLaunch]:
+        """Those of the other kernels."""
+        return [k for k, e in zip(self.kernels, self.entries, strict=True) if not e.body]
 
     @property
     def choice_count(self) -> int:
@@ -106,14 +106,10 @@ class Launcher:
         return [a.argument for a in self.interface.arrays]
 
     @property
-    def names(self) -> list[str]:
-        return [f'"{a.name}"' for a in self.interface.arrays]
-
-    @property
     def operands(self) -> list[str]:
-        """A row for each array: dtype, rank, whether it is written."""
+        """A row for each array: name, dtype, rank, whether it is written."""
         return [
-            f"{{{dtype_constant(a.of.dtype)}, {rank}, {'true' if a.is_written else 'false'}}},  // {a.name}"
+            f'{{"{a.name}", {dtype_constant(a.of.dtype)}, {rank}, {"true" if a.is_written else "false"}}},'
             for a, rank in zip(self.interface.arrays, self.ranks, strict=True)
         ]
 
@@ -167,7 +163,6 @@ class StepChoice:
     name: str
     accesses: tuple[int, ...]
     written: int
-    itemsizes: tuple[int, ...]
     aligned: tuple[str, ...]
     options: tuple[tuple[tuple[str, ...], str], ...]
 

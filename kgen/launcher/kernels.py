@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from kgen.codegen import names
+from kgen.codegen.c_types import index_types
 from kgen.codegen.kernels import Entry, Parameter
+from kgen.launcher.structs import Loops, loops
 from kgen.partition.step import Step
 from kgen.records import dataclass
-from kgen.schedule.expressions import Expr, Int, c
+from kgen.schedule.expressions import Expr, Int, bare, c
 from kgen.schedule.launch import CLUSTERS, Field, Rule
 from kgen.schedule.scratch import aligned
 
+_LOOPED = 3  #: so many elements of an array have a loop
 _LONG, _NEXT = 88, "\n        "  #: expressions of so many characters begin on the next line
 
 
@@ -30,15 +33,18 @@ class ScratchPart:
 class KernelLaunch:
     """What the template of a launch function sees.
 
-    ``lines``: the named values of the launch rule that are needed.  ``fields``: the values of the layout struct.
+    ``function``: its name, with the arguments of its template.  ``lines``: the named values of the launch rule that are
+    needed.  ``fields``: the values of the layout struct, or ``loops`` that set them.
     ``grid``: blocks along x and y.  ``cluster``: blocks of a persistent cluster, else 0.  ``scratch``: its scratch
     arrays; ``scratch_lines`` and ``scratch_bytes``: what their size is computed from.  ``kernel``: what it launches.
     """
 
     name: str
+    function: str
     lines: tuple[str, ...]
     layout: str
     fields: tuple[str, ...]
+    loops: Loops
     grid: tuple[str, str]
     block: int
     cluster: int
@@ -54,7 +60,8 @@ class KernelLaunch:
         return f"scratch_of_{self.name}"
 
     def uses(self, text: str) -> bool:
-        return any(text in part for part in (*self.lines, *self.fields, *self.grid, *self.arguments))
+        looped = (line for _, lines in self.loops for line in lines)
+        return any(text in part for part in (*self.lines, *self.fields, *looped, *self.grid, *self.arguments))
 
     def sizes_by(self, text: str) -> bool:
         """Whether the size of scratch memory is computed from this."""
@@ -66,10 +73,6 @@ class KernelLaunch:
         early = "true" if self.starts_early else "false"
         return [f"{self.kernel}, {self.grid[0]}, {self.grid[1]}, {self.block}, {early}, a.stream", *self.arguments]
 
-    @property
-    def function(self) -> str:
-        return f"launch_{self.name}"
-
 
 def size_name(dim: str | int) -> str:
     """The name of an extent among the arguments."""
@@ -79,16 +82,30 @@ def size_name(dim: str | int) -> str:
 def kernel_launch(entry: Entry, step: Step) -> KernelLaunch:
     rule = entry.rule
     arguments = tuple(_arguments(entry, step))
-    fields = tuple(_values(rule.struct)) if any(p.kind == "layout" for p in entry.parameters) else ()
+    has_layout = any(p.kind == "layout" for p in entry.parameters)
+    is_long = has_layout and any(len(f.values) >= _LOOPED for f in rule.struct)
+    fields = tuple(_values(rule.struct)) if has_layout and not is_long else ()
+    members = loops((f, f.type, str(len(f.values)) if f.is_array else "") for f in rule.struct) if is_long else ()
+    looped = [line for _, lines in members for line in lines]
     x, y, _ = rule.grid
     grid = bare(c(x)), bare(c(y))
     scratch, total = _scratch(entry)
     parts = [text for s in scratch for text in (s.start, s.bytes if s.is_counter else "")]
-    layout = entry.layout if fields else ""
+    lines = _lines(rule, [*arguments, *fields, *looped, *grid, *parts])
+    early = rule.starts_early
     return KernelLaunch(
-        entry.name, _lines(rule, [*arguments, *fields, *grid, *parts]), layout, fields, grid, rule.block,
-        _cluster(rule), rule.starts_early, arguments, scratch, _lines(rule, [total]), total, entry.name,
+        entry.name, _function(entry), lines, entry.layout if has_layout else "", fields, members, grid, rule.block,
+        _cluster(rule), early, arguments, scratch, _lines(rule, [total]), total, entry.name,
     )  # fmt: skip
+
+
+def _function(entry: Entry) -> str:
+    """What launches it: a function of its own, or an instance of the one for its function template."""
+    if not entry.body:
+        return f"launch_{entry.name}"
+    types = index_types(entry.schedule)
+    first = [str(entry.schedule.rank), *types] if entry.rule.struct else [*types[1:]]
+    return f"launch_{entry.body}<{', '.join([*first, entry.name])}>"
 
 
 def _lines(rule: Rule, texts: Sequence[str]) -> tuple[str, ...]:
@@ -114,16 +131,6 @@ def _scratch(entry: Entry) -> tuple[tuple[ScratchPart, ...], str]:
 
 def scratch_name(number: int) -> str:
     return f"scratch{number}"
-
-
-def bare(text: str) -> str:
-    """An expression without the parentheses around all of it."""
-    depth = 0
-    for i, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
-        if depth == 0 and i < len(text) - 1:
-            return text
-    return text[1:-1] if text.startswith("(") and not text.startswith("(-") else text
 
 
 def _cluster(rule: Rule) -> int:

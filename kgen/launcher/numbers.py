@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kgen.launcher.kernels import bare
+from kgen.schedule.expressions import bare
 from kgen.schedule.trace import Guard, Node, Operation, Trace
 
 _SPELLED = {

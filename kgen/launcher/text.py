@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from kgen import resources
+from kgen.codegen import names
 from kgen.codegen.templates import environment
-from kgen.launcher.context import AnyLayoutLauncher, ShapedLauncher
+from kgen.launcher.context import AnyLayoutLauncher, ShapedLauncher, dtype_rows
+from kgen.records import dataclass
 from kgen.schedule.expressions import C_FUNCTIONS
 
 _COLUMNS = 116  #: of a line
@@ -22,20 +25,40 @@ def guarded(host: str, what: str) -> str:
     return environment().get_template("launcher/guarded.cu.j2").render(m=parts)
 
 
-def launcher_text(launcher: AnyLayoutLauncher | ShapedLauncher) -> str:
-    """The host code of a file."""
+def launcher_text(base: str, launchers: Sequence[AnyLayoutLauncher | ShapedLauncher]) -> str:
+    """The host code of a file: what all launchers share, in the namespace of ``base``; then that of each."""
+    sets = [_Set(launcher, _code(launcher)) for launcher in launchers]
+    text = "\n".join(line for one in sets for line in (one.code, *one.launcher.members))
+    shared = {
+        "headers": tuple(dict.fromkeys(h for one in launchers for h in one.headers)),
+        "dtypes": dtype_rows(),
+        "namespace": names.namespace(base),
+        "accesses": max(one.accesses for one in launchers),
+        "helpers": _needed(text),
+        "sets": sets,
+    }
+    return environment().get_template("launcher/launcher.cu.j2").render(m=shared)
+
+
+@dataclass(frozen=True)
+class _Set:
+    """What the template sees of a set of dtypes."""
+
+    launcher: AnyLayoutLauncher | ShapedLauncher
+    code: str
+
+
+def _code(launcher: AnyLayoutLauncher | ShapedLauncher) -> str:
     rendered = environment().get_template(launcher.template).render(m=launcher).rstrip("\n")
-    code = "\n".join(map(wrapped, rendered.split("\n"))) + "\n"
-    parts = {"code": code, "helpers": _needed(code + "\n".join(launcher.members)), "headers": launcher.headers}
-    return environment().get_template("launcher/launcher.cu.j2").render(m=launcher, k=parts)
+    return "\n".join(map(wrapped, rendered.split("\n")))
 
 
 def wrapped(line: str) -> str:
-    """A line that is too long as several, broken after commas and ``&&``."""
+    """A line that is too long as several, broken after commas, ``&&`` and ``|``."""
     if len(line) <= _COLUMNS:
         return line
     indent = " " * (len(line) - len(line.lstrip()))
-    first, *rest = re.split(r"(?<=,) |(?<=&&) ", line.strip())
+    first, *rest = re.split(r"(?<=,) |(?<=&&) |(?<=\|) ", line.strip())
     lines = [indent + first]
     for part in rest:
         if len(lines[-1]) + len(part) + 1 <= _COLUMNS:

@@ -215,6 +215,16 @@ def c(expr: Expr) -> str:
     return _text(expr, _C)
 
 
+def bare(text: str) -> str:
+    """An expression without the parentheses around all of it."""
+    depth = 0
+    for i, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and i < len(text) - 1:
+            return text
+    return text[1:-1] if text.startswith("(") and not text.startswith("(-") else text
+
+
 def shown(expr: Expr) -> str:
     """The text that ``explain`` prints."""
     text = _text(expr, _SHOWN)

@@ -1,17 +1,28 @@
 // What a status means.
 static const char* meaning_of(int status)
 {
-    switch (status) {
-        case KGEN_SUCCESS: return "success";
-        case KGEN_NULL_ARRAY: return "a null pointer";
-        case KGEN_BAD_RANK: return "another number of dimensions than the program has, or more than 8";
-        case KGEN_BAD_DTYPE: return "another dtype than the program was compiled for";
-        case KGEN_BAD_SHAPE: return "a negative extent, or extents that do not fit those of the other arrays";
-        case KGEN_TOO_LARGE: return "more elements, or larger strides, than a launch can have";
-        case KGEN_MISALIGNED: return "an address that is no multiple of the element's size (256 bytes for workspace)";
-        case KGEN_OVERLAP: return "memory that is written overlaps another array, or itself";
-        case KGEN_NOT_COVERED: return "strides, extents or alignment that no kernel of this file is for";
-        case KGEN_SMALL_WORKSPACE: return "less workspace than the program needs";
-        default: return "no status of this launcher";
-    }
+    static const char* const meanings[] = {
+        "success",
+        "a null pointer",
+        "another number of dimensions than the program has, or more than 8",
+        "another dtype than the program was compiled for",
+        "a negative extent, or extents that do not fit those of the other arrays",
+        "more elements, or larger strides, than a launch can have",
+        "an address that is no multiple of the element's size (256 bytes for workspace)",
+        "memory that is written overlaps another array, or itself",
+        "strides, extents or alignment that no kernel of this file is for",
+        "less workspace than the program needs",
+    };
+    return 0 <= status && status <= KGEN_SMALL_WORKSPACE ? meanings[status] : "no status of this launcher";
+}
+
+// The same with the name of the array at fault.
+static const char* message_of(int status, const Operand* operands, int count)
+{
+    static thread_local char text[256];
+    if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
+    const int number = status / 256;
+    if (number == 0 || number > count) return meaning_of(status % 256);
+    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning_of(status % 256));
+    return text;
 }

@@ -33,9 +33,9 @@ def test_parameter_bytes(layout: str, extra: str) -> None:
     lowered = lower_call(kernel._engine, args, {})
     values = describe(kernel.program, bind(kernel.program, args, {}))
     steps = lowered.specialised.steps
-    module = emit("k", steps, lowered.variants, statements(kernel.program, Options()), [], BY_NAME)
+    _, entries = emit("k", steps, lowered.variants, statements(kernel.program, Options()), [], BY_NAME)
     value_of = {"pointer": 8, "size": 8}
-    for entry in module.entries:
+    for entry in entries:
         launch = lowered.steps[entry.step].launch
         end = 0
         for p in entry.parameters:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,13 @@ def test_any_set_is_found_by_dtypes(tmp_path: Path) -> None:
     for name in ("float32", "float64"):  # of one set but for the last array
         a = np.zeros((30, 40), name)
         assert file.message(file.launch([of_numpy(a), of_numpy(short)], [3], start, 0)).startswith("out: ")
+
+
+def test_sets_share_helpers() -> None:
+    """Functions that no dtype is in are in the file once, on the device and on the host."""
+    file = aot_sets(pipeline.load("out = a + 1"), "sets", Options(), {one: CompileSpec(one) for one in ("f32", "f64")})
+    for helper in ("wait_for_earlier_kernels", "find_coordinates", "read_array", "merge_dimensions", "launch"):
+        assert len(re.findall(rf"^static .*\b{helper}\(", file.text, re.MULTILINE)) == 1, helper
 
 
 def test_names() -> None:
