@@ -34,11 +34,11 @@ from kgen.lints import LintWarning
 from kgen.spec import OpenSpec, Spec, spec
 from kgen.version import VERSION as __version__
 
-_DERIVATIVES = ("grad", "vjp")
+_DERIVATIVES = ("grad", "jvp", "vjp")
 
 if TYPE_CHECKING:
     from kgen import jax as jax, torch as torch
-    from kgen.autodiff import grad as grad, vjp as vjp
+    from kgen.autodiff import grad as grad, jvp as jvp, vjp as vjp
 else:
 
     def __getattr__(name: str) -> Any:

@@ -1,20 +1,22 @@
-"""``kgen.grad`` and ``kgen.vjp``: derivatives of programs, as kernels."""
+"""``kgen.grad``, ``kgen.vjp`` and ``kgen.jvp``: derivatives of programs, as kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kgen.call.derived import Derived
 from kgen.call.gradient import Gradient
+from kgen.call.tangent import Tangent
 from kgen.diagnostics import public
 from kgen.jit import Kernel, jit
 
 
 @public
-def grad(program: str | Kernel | Gradient, wrt: str | Sequence[str] | None = None) -> Gradient:
+def grad(program: str | Kernel | Derived, wrt: str | Sequence[str] | None = None) -> Gradient:
     """The gradients of a program's arguments, as a kernel.
 
-    ``program``: a text, a kernel, or gradients, which are differentiated again.  ``wrt``: the arguments whose gradients
-    are returned, in this order (default: all inputs of floats or complex numbers, then such params).
+    ``program``: a text, a kernel, or a derivative, which is differentiated again.  ``wrt``: the arguments whose
+    gradients are returned, in this order (default: all inputs of floats or complex numbers, then such params).
 
     It is called as the program is, with the gradient of each output ``out`` as ``out_grad``.  For each combination of
     types it is a program of its own: ``grad(...).text(x, ...)`` is its text, ``grad(...).kernel(x, ...)`` its kernel.
@@ -22,6 +24,16 @@ def grad(program: str | Kernel | Gradient, wrt: str | Sequence[str] | None = Non
     Raises :class:`~kgen.KgenError`: ``bad-wrt``.
     """
     return Gradient(jit(program) if isinstance(program, str) else program, wrt)
+
+
+@public
+def jvp(program: str | Kernel | Derived) -> Tangent:
+    """A program's outputs and how they change along tangents of its arguments, in one kernel: forward mode.
+
+    ``program``: a text, a kernel, or a derivative.  It is called as the program is, with a tangent ``x_tangent`` for
+    each argument ``x`` that changes, and returns the outputs, then the tangents of those of floats.
+    """
+    return Tangent(jit(program) if isinstance(program, str) else program, values=True)
 
 
 @public

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays c
 
     from kgen.call.gradient import Gradient
     from kgen.call.plan import Plan
+    from kgen.call.tangent import Tangent
     from kgen.dtypes import DType
     from kgen.explain import Explanation
     from kgen.options import Options
@@ -143,6 +144,7 @@ class Kernel:
         self._fast_calls = self._engine.fast_calls  # the same list
         self._updates = any(a.role == "inout" for a in program.arguments)
         self._gradients: dict[tuple[str, ...], Gradient] = {}
+        self._tangent: Tangent | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -206,6 +208,14 @@ class Kernel:
         if wrt not in self._gradients:
             self._gradients[wrt] = Gradient(self, wrt)
         return self._gradients[wrt]
+
+    def tangent(self) -> Tangent:
+        """The tangents of the outputs, kept for later calls."""
+        from kgen.call.tangent import Tangent
+
+        if self._tangent is None:
+            self._tangent = Tangent(self, values=False)
+        return self._tangent
 
     def derived(self, program: Program, name: str) -> Kernel:
         """A kernel of a program that was made of this one's, with its options and device; its lints are not shown."""

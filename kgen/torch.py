@@ -30,8 +30,9 @@ def op(name: str, program: str | Kernel, *, grad: bool = False) -> Any:
     params keyword arguments with the program's defaults; ``inout`` arguments are declared as mutated.  It runs on CUDA
     and CPU tensors; shapes, dtypes and strides of the results are known without data.
 
-    ``grad``: whether gradients flow through it.  Then there is a second operator, ``name_backward``, of the program's
-    gradients (:func:`kgen.grad`), for autograd, torch.compile and torch.func; that one has none of its own.  Without
+    ``grad``: whether gradients flow through it.  Then there are two more operators, ``name_backward`` of the program's
+    gradients (:func:`kgen.grad`) and ``name_jvp`` of its tangents (:func:`kgen.jvp`), for autograd, torch.compile and
+    torch.func; these have no gradients of their own.  Without
     ``grad``, tensors that require gradients raise ``requires-grad``, also while torch.compile traces it and inside
     torch.func.grad.
 
@@ -80,17 +81,23 @@ def _registered(library: Any, name: str, schema: str, call: Any, fake: Any) -> A
 
 
 def _with_backward(library: Any, name: str, kernel: Kernel, operator: Any) -> Callable[..., Any]:
-    """Register ``name_backward``; returns what runs the operator on tensors that record gradients."""
+    """Register ``name_backward`` and ``name_jvp``; returns what runs the operator on tensors that record gradients."""
     import torch
 
-    from kgen.torch_gradients import autograd_of, backward_call, backward_fake, backward_schema, backward_vmap
+    from kgen import torch_gradients as made
 
-    schema = backward_schema(kernel, [_param(p) for p in kernel.program.parameters])
-    fake = backward_fake(kernel, lambda x: _spec(x, int))
-    backward = _registered(library, f"{name}_backward", schema, backward_call(kernel), fake)
-    library.impl(f"{name.split('::')[1]}_backward", autograd_of(backward, None), "Autograd")
-    torch.library.register_vmap(f"{name}_backward", backward_vmap(backward), lib=library)
-    return autograd_of(operator, backward)
+    params = [_param(p) for p in kernel.program.parameters]
+    found = []
+    for suffix, schema, call, fake in (
+        ("backward", made.backward_schema, made.backward_call, made.backward_fake),
+        ("jvp", made.jvp_schema, made.jvp_call, made.jvp_fake),
+    ):
+        own = f"{name}_{suffix}"
+        derived = _registered(library, own, schema(kernel, params), call(kernel), fake(kernel, lambda x: _spec(x, int)))
+        library.impl(own.split("::")[1], made.autograd_of(derived, None, None), "Autograd")
+        torch.library.register_vmap(own, made.vmap_of(derived), lib=library)
+        found.append(derived)
+    return made.autograd_of(operator, *found)
 
 
 def _again(name: str, kernel: Kernel, grad: bool) -> Any:

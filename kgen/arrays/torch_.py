@@ -82,7 +82,7 @@ class TorchAdapter(Defaults):
         if x.requires_grad and self._grad_enabled():
             return True
         level = self._forward._current_level  # -1 outside of torch.autograd.forward_ad.dual_level() and torch.func.jvp
-        return level >= 0 and self._forward.unpack_dual(x).tangent is not None
+        return level >= 0 and self._torch._C._is_fwd_grad_enabled() and self._forward.unpack_dual(x).tangent is not None
 
     def mark_written(self, arrays: Sequence[Any]) -> None:
         self._bump(arrays)  # skips inference tensors, which have no version counter
@@ -101,7 +101,7 @@ class TorchAdapter(Defaults):
         if torch._C._functorch.is_functorch_wrapped_tensor(x) or torch._is_functional_tensor(x):
             return error(
                 "traced-array",
-                "inside torch.func.vmap or functionalize a tensor has no memory of its own",
+                "inside torch.func.functionalize a tensor has no memory of its own",
                 "call the kernel outside, or make it an operator with kgen.torch.op, which they take",
             )
         if type(x) in self._plain and not x.is_meta:

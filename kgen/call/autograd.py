@@ -8,15 +8,19 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kgen.call.arguments import bind
+from kgen.diagnostics import error
 from kgen.records import dataclass
 
 if TYPE_CHECKING:  # every call asks for its recorder, and most need no gradients
-    from kgen.call.gradient import Compiled, Gradient
+    from kgen.call.derived import Compiled
+    from kgen.call.gradient import Gradient
+    from kgen.call.tangent import Tangent
 
     class Differentiable(Compiled, Protocol):
         """A kernel that knows its gradients."""
 
         def gradient(self, wrt: tuple[str, ...]) -> Gradient: ...
+        def tangent(self) -> Tangent: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +37,35 @@ class _Call:
 
 
 def recorder(args: tuple[Any, ...], named: Mapping[str, Any]) -> Callable[..., Any] | None:
-    """What runs a call whose tensors record gradients: ``recorded(kernel, args, named, stream)``; None for others."""
+    """What runs a call whose tensors record gradients, have tangents, or belong to torch.func.
+
+    It is called as ``recorded(kernel, args, named, stream)``; None for other calls.
+    """
     torch = sys.modules.get("torch")
-    if torch is None or not torch.is_grad_enabled():
+    if torch is None:
         return None
-    values = (*args, *named.values())
-    return _record if any(isinstance(x, torch.Tensor) and x.requires_grad for x in values) else None
+    tensors = [x for x in (*args, *named.values()) if isinstance(x, torch.Tensor)]
+    if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
+        return _record
+    forward = torch.autograd.forward_ad
+    dual = tensors if within_dual_level() and torch._C._is_fwd_grad_enabled() else []
+    if any(forward.unpack_dual(x).tangent is not None for x in dual):
+        return _record
+    wrapped = torch._C._functorch  # tensors of torch.func's transformations
+    return _record if any(wrapped.is_batchedtensor(x) or wrapped.is_gradtrackingtensor(x) for x in tensors) else None
+
+
+def within_dual_level() -> bool:
+    """Within torch.autograd.forward_ad.dual_level() or torch.func.jvp."""
+    return bool(sys.modules["torch"].autograd.forward_ad._current_level >= 0)
 
 
 def _record(kernel: Differentiable, args: tuple[Any, ...], named: Mapping[str, Any], stream: Any) -> Any:
     given = bind(kernel.program, args, named)
     torch = sys.modules["torch"]
+    if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.PROXY) is not None:
+        message = "the call is traced into a graph, in which its results would be constants"
+        raise error("traced-array", message, "make the kernel an operator with kgen.torch.op, which graphs have")
     tensors = {name: x for name, x in given.items() if isinstance(x, torch.Tensor)}
     others = {name: x for name, x in given.items() if name not in tensors}
     return _function()(_Call(kernel, tuple(tensors), others, stream), *tensors.values())
@@ -53,6 +75,7 @@ def _record(kernel: Differentiable, args: tuple[Any, ...], named: Mapping[str, A
 def _function() -> Any:
     """What applies the ``torch.autograd.Function`` of all kernels."""
     torch: Any = sys.modules["torch"]
+    unwrapped = torch._functorch.utils.unwrap_dead_wrappers  # those of a transformation that is over
 
     class KgenKernel(torch.autograd.Function):  # type: ignore[misc]  # torch is imported by now
         @staticmethod
@@ -64,6 +87,8 @@ def _function() -> Any:
             ctx.call = inputs[0]
             ctx.save_for_backward(*inputs[1:])
             mark_integers(ctx, output)
+            if within_dual_level():
+                ctx.save_for_forward(*inputs[1:])
 
         @staticmethod
         def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
@@ -73,11 +98,14 @@ def _function() -> Any:
             return None, *gradients(ctx.call, tensors, cotangents, needed)
 
         @staticmethod
+        def jvp(ctx: Any, *given: Any) -> Any:
+            return tangents(ctx, ctx.call, unwrapped(ctx.saved_tensors), unwrapped(given[1:]))
+
+        @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], call: _Call, *tensors: Any) -> Any:
             return one_by_one(lambda *row: KgenKernel.apply(call, *row), info, in_dims[1:], tensors)
 
     inside_transforms = torch._C._are_functorch_transforms_active
-    unwrapped = torch._functorch.utils.unwrap_dead_wrappers
     without_signature = super(torch.autograd.Function, KgenKernel).apply
 
     def apply(*args: Any) -> Any:
@@ -95,7 +123,8 @@ def is_differentiable(x: Any) -> bool:
 def mark_integers(ctx: Any, output: Any) -> None:
     """Tell torch which outputs have no gradient, and that gradients which are not there are None."""
     outputs = output if isinstance(output, tuple) else (output,)
-    ctx.mark_non_differentiable(*(x for x in outputs if not is_differentiable(x)))
+    ctx.differentiable = tuple(map(is_differentiable, outputs))
+    ctx.mark_non_differentiable(*(x for x, known in zip(outputs, ctx.differentiable, strict=True) if not known))
     ctx.set_materialize_grads(False)
 
 
@@ -128,6 +157,17 @@ def gradients(
     found = gradient(**dict(zip(call.tensors, tensors, strict=True)), **call.others, **own)
     results = iter(found if isinstance(found, tuple) else (found,))
     return [_like(next(results), x) if need else None for x, need in zip(tensors, needed, strict=True)]
+
+
+def tangents(ctx: Any, call: _Call, tensors: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
+    """The tangent of each output, None for those of integers."""
+    tangent = call.kernel.tangent()
+    named = zip(call.tensors, given, strict=True)
+    own = {tangent.tangents[name]: x for name, x in named if x is not None}
+    found = tangent(**dict(zip(call.tensors, tensors, strict=True)), **call.others, **own)
+    results = iter(found if isinstance(found, tuple) else (found,))
+    each = tuple(next(results) if known else None for known in ctx.differentiable)
+    return each if len(each) > 1 else each[0]
 
 
 def _like(result: Any, tensor: Any) -> Any:

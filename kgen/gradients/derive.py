@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from kgen.argument_types import ArgType
 from kgen.diagnostics import Reporter
-from kgen.dtypes import DType, Kind
+from kgen.dtypes import Kind
 from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.forward import Forward
 from kgen.gradients.inline import Names, inlined
 from kgen.gradients.invariance import cancelled
-from kgen.gradients.reverse import Line, Sweep
-from kgen.gradients.terms import Term, inserted
-from kgen.gradients.trees import call, cast_to, name, names_in, number
+from kgen.gradients.reverse import Sweep
+from kgen.gradients.tangents import Pushforward
+from kgen.gradients.terms import Term
+from kgen.gradients.trees import name, names_in, number
+from kgen.gradients.walk import Line
+from kgen.gradients.written import declarations, result, statements
 from kgen.program import Output, Program
 from kgen.records import dataclass
-from kgen.syntax.text import text_of
-from kgen.syntax.tree import TypeName
+from kgen.syntax.tree import Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,20 @@ class Request:
 
     cotangents: Mapping[str, str]
     results: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TangentRequest:
+    """What to derive in forward mode, and the names for it.
+
+    ``tangents``: by argument, the input or param that is its tangent; arguments without one stay as they are.
+    ``results``: by output, the one that is its tangent, if it has one.
+    ``values``: whether the program's own outputs are returned, too.
+    """
+
+    tangents: Mapping[str, str]
+    results: Mapping[str, str]
+    values: bool
 
 
 def request_for(arguments: Sequence[str], outputs: Sequence[str], wrt: Sequence[str]) -> Request:
@@ -58,9 +76,45 @@ def derive(program: Program, args: Mapping[str, ArgType], request: Request) -> s
     active -= {s.name for s in whole.statements if id(s.value) in forward.cancelled}
     sweep.run()
     reporter.raise_errors()
-    results = [_result(sweep, own, name) for own, name in request.results.items()]
-    lines = _declarations(program, tuple(request.cotangents.values()))
-    return "\n".join([*lines, *_statements(forward, sweep.lines, results)]) + "\n"
+    results = [
+        result(facts, own, name, _total(sweep, own), f"`{own}` does not go into the outputs")
+        for own, name in request.results.items()
+    ]
+    lines = declarations(program, tuple(request.cotangents.values()), {})
+    return "\n".join([*lines, *statements(forward, sweep.lines, results)]) + "\n"
+
+
+def derive_tangents(program: Program, args: Mapping[str, ArgType], request: TangentRequest) -> str:
+    """The program of the tangents, as text.  Raises as :func:`derive`."""
+    reporter = Reporter(program.source)
+    names = Names([*_arguments(program), *request.tangents.values(), *request.results.values()])
+    whole = inlined(program, names)
+    facts = Facts(whole, args)
+    forward = Forward(facts, names, _active(facts, whole, request.tangents))
+    own_names = dict(zip((o.name for o in program.outputs), (o.name for o in whole.outputs), strict=True))
+    forward.cancelled = cancelled(facts, own_names.values())
+    sweep = Pushforward(facts, forward, reporter)
+    sweep.run({own: Term(name(given), facts.shape(facts.of(own))) for own, given in request.tangents.items()})
+    reporter.raise_errors()
+    results = [
+        result(facts, own_names[output], given, sweep.tangents.get(own_names[output]), f"`{output}` does not change")
+        for output, given in request.results.items()
+        if kind_of(facts.of(own_names[output])) >= Kind.FLOAT
+    ]
+    outputs = set(own_names) if request.values else set()
+    renamed = [Line(output, name(own), None) for output, own in own_names.items() if output in outputs - {own}]
+    params = {p.name: request.tangents[p.name] for p in program.parameters if p.name in request.tangents}
+    inputs = [given for own, given in request.tangents.items() if own not in params]
+    lines, results = _folded(sweep.lines, results)
+    body = statements(forward, lines, [*renamed, *results], outputs & set(own_names.values()))
+    return "\n".join([*declarations(program, inputs, params), *body]) + "\n"
+
+
+def tangents_for(arguments: Sequence[str], outputs: Sequence[str], values: bool) -> TangentRequest:
+    """``x_tangent`` for an argument ``x``, ``out_tangent`` for an output ``out``; numbered where names are taken."""
+    names = Names([*arguments, *outputs])
+    tangents = {own: names.new(f"{own}_tangent") for own in arguments}
+    return TangentRequest(tangents, {own: names.new(f"{own}_tangent") for own in outputs}, values)
 
 
 def check_updates(program: Program) -> None:
@@ -104,65 +158,19 @@ def _seed(sweep: Sweep, own: Output, cotangents: Mapping[str, str], output: Outp
         sweep.gradients[own.name] = [Term(number(1.0), ())]
 
 
-def _result(sweep: Sweep, own: str, result: str) -> Line:
-    """The output for one argument, in its shape and dtype."""
-    facts = sweep.facts
-    value = facts.of(own)
-    shape = facts.shape(value)
+def _folded(lines: Sequence[Line], results: Sequence[Line]) -> tuple[list[Line], list[Line]]:
+    """Lets that only a result reads, as its value."""
+    values = {line.name: line for line in lines}
+    read = Counter(own for line in (*lines, *results) for own in names_in(line.value))
+    whole = {r.name: values[r.value.id] for r in results if isinstance(r.value, Name) and r.value.id in values}
+    folded = {own: line for own, line in whole.items() if read[line.name] == 1}
+    gone = {line.name for line in folded.values()}
+    return (
+        [line for line in lines if line.name not in gone],
+        [replace(folded[r.name], name=r.name) if r.name in folded else r for r in results],
+    )
+
+
+def _total(sweep: Sweep, own: str) -> Term | None:
     terms = sweep.gradients.get(own)
-    total = Term(number(0.0), ()) if not terms else sweep.added(terms)
-    dtype = dtype_of(value)
-    missing = len(shape) - len(total.shape)
-    if terms and total.shape and shape == (*[1] * missing, *total.shape):
-        total = inserted(total, range(missing))
-    if total.shape != shape:
-        total = Term(call("where", number(True), total.expr, name(own)), shape)
-    expr = total.expr
-    if dtype is not None and not _is_plain(sweep.facts, dtype):
-        expr = cast_to(TypeName(span=expr.span, dtype=dtype), expr)
-    return Line(result, expr, None if terms else f"`{own}` does not go into the outputs")
-
-
-def _is_plain(facts: Facts, dtype: DType) -> bool:
-    """Whether all floats of a program have this dtype, so that no result needs a cast."""
-    values = [facts.of(s.name) for s in facts.program.statements] + [facts.of(a.name) for a in facts.program.arguments]
-    kinds = {dtype_of(v) for v in values if kind_of(v) >= Kind.FLOAT}
-    return kinds <= {dtype, None}
-
-
-def _declarations(program: Program, cotangents: Sequence[str]) -> list[str]:
-    inputs = [a.name if a.dtype is None else f"{a.name}: {a.dtype}" for a in program.arguments]
-    lines = [f"input {', '.join([*inputs, *cotangents])}"] if inputs or cotangents else []
-    for parameter in program.parameters:
-        kind = "" if parameter.dtype is None else f": {parameter.dtype}"
-        default = "" if parameter.default is None else f" = {_literal(parameter.default)}"
-        lines.append(f"param {parameter.name}{kind}{default}")
-    return lines
-
-
-def _literal(value: bool | int | float | complex) -> str:
-    if isinstance(value, complex):
-        return f"{value.real!r} + {value.imag!r}j"
-    return str(value).lower() if isinstance(value, bool) else repr(value)
-
-
-def _statements(forward: Forward, lines: Sequence[Line], results: Sequence[Line]) -> list[str]:
-    """The lets of values, those of gradients, and the outputs, without what nothing reads."""
-    needed: set[str] = set()
-    for line in results:
-        needed |= names_in(line.value)
-    kept: list[Line] = []
-    for line in reversed(lines):
-        if line.name in needed:
-            kept.append(line)
-            needed |= names_in(line.value)
-    out = [f"let {own} = {text_of(value)}" for own, value in forward.lets(needed)]
-    for line in reversed(kept):
-        if line.comment is not None:
-            out.append(f"# gradients through `{line.comment}`")
-        out.append(f"let {line.name} = {text_of(line.value)}")
-    for line in results:
-        if line.comment is not None:
-            out.append(f"# {line.comment}")
-        out.append(f"{line.name} = {text_of(line.value)}")
-    return out
+    return sweep.added(terms) if terms else None

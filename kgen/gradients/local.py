@@ -9,7 +9,7 @@ from kgen.dtypes import Kind
 from kgen.functions import FUNCTIONS
 from kgen.gradients.facts import Facts, dtype_of, kind_of, literal_of
 from kgen.gradients.forward import Forward
-from kgen.gradients.rules import COMPLEX, NO_DERIVATIVE, RULES, SUMMED, WITHOUT_GRADIENT, Row
+from kgen.gradients.rules import COMPLEX, COMPLEX_TANGENTS, NO_DERIVATIVE, RULES, SUMMED, WITHOUT_GRADIENT, Row
 from kgen.gradients.terms import Term
 from kgen.gradients.trees import call, cast_to
 from kgen.ir.graph import Shape
@@ -35,14 +35,18 @@ class Local:
     summed: Mapping[int, tuple[str, str]] = field(default_factory=dict)  # rows for operands that are broadcast
 
 
-def local_rule(facts: Facts, forward: Forward, node: Expr) -> Local | str:
-    """The rule of an operator, a cast or a function; or why there is none."""
+def local_rule(facts: Facts, forward: Forward, node: Expr, backward: bool) -> Local | str:
+    """The rule of an operator, a cast or a function; or why there is none.
+
+    ``backward``: whether it is for gradients, of complex numbers the conjugates of what tangents have.
+    """
     operands = children(node)
     key = target_of(node)
-    row = _row(facts, key, operands)
+    complex_rows = COMPLEX if backward else COMPLEX_TANGENTS
+    row = _row(facts, key, operands, complex_rows)
     if row is None:
         return f"`{key}` has no derivative: {NO_DERIVATIVE[key]}"
-    conjugated = kind_of(facts.value(node)) is Kind.COMPLEX and row is not COMPLEX.get(key)
+    conjugated = backward and kind_of(facts.value(node)) is Kind.COMPLEX and row is not COMPLEX.get(key)
 
     def reader(of: Expr) -> Callable[[], Term]:
         return lambda: _read(facts, forward, node, of, conjugated)
@@ -76,15 +80,15 @@ def _has_complex(facts: Facts, operands: Sequence[Expr]) -> bool:
     return any(kind_of(facts.value(operand)) is Kind.COMPLEX for operand in operands)
 
 
-def _row(facts: Facts, key: str, operands: Sequence[Expr]) -> Row | None:
+def _row(facts: Facts, key: str, operands: Sequence[Expr], complex_rows: Mapping[str, Row]) -> Row | None:
     if key in WITHOUT_GRADIENT:
         return ("",) * len(operands)
     if key == "**":
         exponent = literal_of(facts.value(operands[1]))
         if exponent is not None and not isinstance(exponent, complex):
             return _power(exponent), ""
-    if _has_complex(facts, operands) and key in COMPLEX:
-        return COMPLEX[key]
+    if key in complex_rows and (key == "complex" or _has_complex(facts, operands)):
+        return complex_rows[key]
     return RULES.get(key)
 
 

@@ -11,15 +11,18 @@ from kgen.functions import FUNCTIONS
 from kgen.gradients.facts import Facts, kind_of
 from kgen.gradients.forward import Forward
 from kgen.gradients.local import Local
-from kgen.gradients.rules import BESIDE, REDUCTIONS, WITHOUT_GRADIENT
+from kgen.gradients.rules import BESIDE, COMPLEX_REDUCTIONS, REDUCTIONS, WITHOUT_GRADIENT
 from kgen.gradients.terms import Term, unreduced
 from kgen.gradients.trees import axes, binary, call, filled, number
 from kgen.ir.graph import Shape
 from kgen.syntax.tree import Call, Expr, Number, Tuple, Unary
 
 
-def reduction_rule(facts: Facts, forward: Forward, node: Call) -> Local:
-    """What the argument of a reduction gets of the gradient of its result."""
+def reduction_rule(facts: Facts, forward: Forward, node: Call, backward: bool) -> Local:
+    """What the argument of a reduction gets of the gradient of its result.
+
+    For tangents (not ``backward``), the sum of this over the axes, with the tangent for ``g``, is that of the result.
+    """
     (operand,) = node.args
     target = FUNCTIONS[node.function].target
     whole = facts.shape(facts.value(operand))
@@ -28,7 +31,7 @@ def reduction_rule(facts: Facts, forward: Forward, node: Call) -> Local:
     spread = None if kept else partial(unreduced, reduced=over, rank=len(whole))
     if target in WITHOUT_GRADIENT:
         return Local((operand,), ("",), {}, whole)
-    conjugated = kind_of(facts.value(node)) is Kind.COMPLEX
+    conjugated = backward and kind_of(facts.value(node)) is Kind.COMPLEX
 
     def plain(of: Expr) -> Term:
         return forward.read(of)
@@ -63,7 +66,9 @@ def reduction_rule(facts: Facts, forward: Forward, node: Call) -> Local:
         **{name: beside(name) for name in ("average", "ties", "zeros")},
         "rest": conj(beside("rest")),
     }
-    return Local((operand,), (REDUCTIONS[target],), values, whole, spread)
+    is_complex = kind_of(facts.value(operand)) is Kind.COMPLEX
+    row = COMPLEX_REDUCTIONS.get(target) if is_complex and not backward else None
+    return Local((operand,), (row or REDUCTIONS[target],), values, whole, spread)
 
 
 def reduced_axes(node: Call, rank: int) -> tuple[list[int], bool]:

@@ -7,41 +7,28 @@ from dataclasses import replace
 
 from kgen.diagnostics import Reporter
 from kgen.dtypes import Kind
-from kgen.functions import FUNCTIONS
 from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.forward import Forward
-from kgen.gradients.local import Local, local_rule
+from kgen.gradients.local import Local
 from kgen.gradients.padded import Padder
-from kgen.gradients.reduced import expanded_axes, reduction_rule
+from kgen.gradients.reduced import expanded_axes
 from kgen.gradients.terms import Term, contracted, joined, summed
-from kgen.gradients.trees import call, cast_to, filled, is_atom, name, names_in, number, parsed
+from kgen.gradients.trees import call, cast_to, is_atom
 from kgen.gradients.views import view_parts
+from kgen.gradients.walk import Walk, count, has_rule
 from kgen.ir.graph import Shape
-from kgen.records import dataclass
 from kgen.syntax.text import text_of
-from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, TypeName, children, postorder
+from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, TypeName
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A let of the derived program, and what it is for."""
-
-    name: str
-    value: Expr
-    comment: str | None = None
-
-
-class Sweep:
-    """``gradients``: by name, the terms whose sum is its gradient.  ``lines``: what was computed on the way."""
+class Sweep(Walk):
+    """``gradients``: by name, the terms whose sum is its gradient."""
 
     def __init__(self, facts: Facts, forward: Forward, active: set[str], reporter: Reporter) -> None:
-        self.facts = facts
-        self.forward = forward
+        super().__init__(facts, forward, reporter)
         self.active = active
-        self.reporter = reporter
         self.padder = Padder(facts, forward)
         self.gradients: dict[str, list[Term]] = {}
-        self.lines: list[Line] = []
 
     def run(self) -> None:
         """Visit all statements, the last first."""
@@ -51,11 +38,11 @@ class Sweep:
                 self._statement(statement, terms)
 
     def _statement(self, statement: Let | Assign, terms: list[Term]) -> None:
-        comment = f"{statement.name} = {text_of(statement.value)}"
+        comment = f"gradients through `{statement.name} = {text_of(statement.value)}`"
         before = len(self.lines)
         total = self.added(terms)
         if not is_atom(total.expr):
-            total = self._let(f"{statement.name}_grad", total)
+            total = self.let(f"{statement.name}_grad", total)
         self._expression(statement.value, total)
         if len(self.lines) > before:
             self.lines[before] = replace(self.lines[before], comment=comment)
@@ -66,11 +53,6 @@ class Sweep:
         for term in terms[1:]:
             expr = self.padder.plus(expr, term.expr)
         return Term(expr, joined([term.shape for term in terms]))
-
-    def _let(self, wanted: str, term: Term) -> Term:
-        new = self.forward.names.new(wanted)
-        self.lines.append(Line(new, term.expr))
-        return Term(name(new), term.shape)
 
     # --- one expression ---------------------------------------------------------------------------
 
@@ -90,47 +72,34 @@ class Sweep:
             return [(node.args[0], self._contracted(node, term))]
         if isinstance(node, Index):
             return self._indexed(node, term)
-        if _has_rule(node, "view"):
+        if has_rule(node, "view"):
             return self._viewed(node, term)
-        rule = self._rule(node)
+        rule = self.rule(node)
         if rule is None:
             return []
         found = [place for place, row in enumerate(rule.row) if row and self.forward.is_active(rule.operands[place])]
-        if sum(_count(rule.row[place], "g") for place in found) > 1 and not is_atom(term.expr):
-            term = self._let(f"{self.forward.label(node)}_grad", term)
+        if sum(count(rule.row[place], "g") for place in found) > 1 and not is_atom(term.expr):
+            term = self.let(f"{self.forward.label(node)}_grad", term)
         return [(rule.operands[place], self._part(rule, place, term, node)) for place in found]
 
     def _indexed(self, node: Index, term: Term) -> list[tuple[Expr, Term]]:
         whole = self.facts.shape(self.facts.value(node))
-        found = self.padder.padded(node, self._spread_out(term, whole, node))
+        found = self.padder.padded(node, self.spread_out(term, whole, node))
         if found is None:
             message = "the gradient of this index is not supported yet"
-            self._refuse("not-yet", message, node, "slices without steps and integers have one")
+            self.refuse("not-yet", message, node, "slices without steps and integers have one")
             return []
         return [(node.of, found)]
 
     def _viewed(self, node: Expr, term: Term) -> list[tuple[Expr, Term]]:
         assert isinstance(node, Call)
-        whole = self._spread_out(term, self.facts.shape(self.facts.value(node)), node)
+        whole = self.spread_out(term, self.facts.shape(self.facts.value(node)), node)
         if not is_atom(whole.expr) and len(node.args) > 1:
-            whole = self._let(f"{self.forward.label(node)}_grad", whole)
+            whole = self.let(f"{self.forward.label(node)}_grad", whole)
         found = view_parts(self.facts, self.forward, node, whole.expr)
         if found is None:
-            self._refuse("not-yet", f"the gradient of `{node.function}` is not supported yet", node, "pass its result")
+            self.refuse("not-yet", f"the gradient of `{node.function}` is not supported yet", node, "pass its result")
         return [] if found is None else [(child, self._converted(part, node, child)) for child, part in found]
-
-    def _rule(self, node: Expr) -> Local | None:
-        if _has_rule(node, "reduction") and len(children(node)) == 1:
-            assert isinstance(node, Call)
-            return reduction_rule(self.facts, self.forward, node)
-        rule = local_rule(self.facts, self.forward, node)
-        if isinstance(rule, str):
-            self._refuse("no-derivative", rule, node, "leave what depends on it out of wrt=")
-            return None
-        return rule
-
-    def _refuse(self, code: str, message: str, node: Expr, hint: str) -> None:
-        self.reporter.error(code, message, node.span, hint=hint)
 
     def _part(self, rule: Local, place: int, term: Term, node: Expr) -> Term:
         """What a node adds to the gradient of one operand."""
@@ -138,31 +107,10 @@ class Sweep:
         gradient = term if rule.spread is None else rule.spread(term)
         is_broadcast = self.facts.shape(self.facts.value(child)) != rule.whole
         inner, outer = rule.summed.get(place, ("", "")) if is_broadcast else ("", "")
-        made = self._fitted(self._filled(inner or rule.row[place], "g", rule, gradient, node), rule.whole, node, child)
+        made = self._fitted(self.filled(inner or rule.row[place], "g", rule, gradient, node), rule.whole, node, child)
         if outer:
-            made = self._filled(outer, "s", rule, made, node)
+            made = self.filled(outer, "s", rule, made, node)
         return self._converted(made, node, child)
-
-    def _filled(self, row: str, letter: str, rule: Local, gradient: Term, node: Expr) -> Term:
-        """A row with its names replaced; ``letter`` stands for the gradient."""
-        values = {key: rule.values[key]() for key in sorted(names_in(parsed(row)) & rule.values.keys())}
-        shape = joined([value.shape for value in values.values()] + [gradient.shape])
-        if any(self.forward.is_placed(value.expr) for value in values.values()):
-            gradient = self._spread_out(gradient, rule.whole, node)
-            shape = rule.whole
-        made = filled(row, {letter: gradient.expr, **{key: value.expr for key, value in values.items()}})
-        return Term(made, shape)
-
-    def _spread_out(self, term: Term, whole: Shape, node: Expr) -> Term:
-        """A term of all elements, beside which ``index`` refers to these."""
-        if term.shape == whole:
-            return term
-        like = self.facts.shaped(whole)
-        if like is None and self.forward.is_placed(self.forward.written(node)):
-            message, hint = "the gradient of this use of index() is not supported yet", "name an array of its shape"
-            self._refuse("not-yet", message, node, hint)
-            return term
-        return Term(call("where", number(True), term.expr, like or self.forward.read(node).expr), whole)
 
     def _fitted(self, term: Term, whole: Shape, node: Expr, child: Expr) -> Term:
         """A term in the shape of an operand, and real if that is."""
@@ -185,13 +133,5 @@ class Sweep:
         return contracted(term, expanded_axes(node, rank), rank)
 
 
-def _has_rule(node: Expr, rule: str) -> bool:
-    return isinstance(node, Call) and FUNCTIONS[node.function].rule == rule
-
-
 def _is_part(node: Expr) -> bool:
     return isinstance(node, Call) and node.function in ("real", "imag")
-
-
-def _count(row: str, wanted: str) -> int:
-    return sum(isinstance(n, Name) and n.id == wanted for n in postorder(parsed(row)))

@@ -183,6 +183,17 @@ COMPLEX: dict[str, Row] = {
     ),
 }
 
+#: The same for a tangent ``g`` of the operand: what it adds to that of the result.  For others, rows are the same.
+COMPLEX_TANGENTS: dict[str, Row] = {
+    **COMPLEX,
+    "abs": ("a == 0 ? 0 : real(conj(a) * g) / z",),
+    "real": ("real(g)",),
+    "imag": ("imag(g)",),
+    "angle": ("a == 0 ? 0 : imag(g / a)",),
+    "**": ("b == 0 ? 0 : g * b * a ** (b - 1)", "a == 0 and real(b) >= 0 ? 0 : g * a ** b * log(a)"),
+    "complex": ("complex(g, 0)", "complex(0, g)"),
+}
+
 #: For an operand that is broadcast: what is summed over the axes that it lacks, and what becomes of the sum ``s``.
 SUMMED: dict[str, dict[int, tuple[str, str]]] = {
     "/": {1: ("-g * a", "s / b / b")},
@@ -199,6 +210,13 @@ REDUCTIONS: dict[str, str] = {
     "std": "z == 0 ? 0 : g * (a - average) / (z * (n - k))",
     "norm": "z == 0 ? 0 : g * (a / z)",
     "logsumexp": "g * exp(a - z)",
+}
+
+#: Tangents of reductions of complex numbers to real ones.
+COMPLEX_REDUCTIONS: dict[str, str] = {
+    "var": "2 * real(conj(a - average) * g) / (n - k)",
+    "std": "z == 0 ? 0 : real(conj(a - average) * g) / (z * (n - k))",
+    "norm": "z == 0 ? 0 : real(conj(a) * g) / z",
 }
 
 #: Further reductions of the same operand over the same axes, which :data:`REDUCTIONS` name.

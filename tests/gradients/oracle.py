@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from kgen.argument_types import ArgType, ArrayArg, WeakArg
 from kgen.check import check
 from kgen.check.values import kind_of
 from kgen.dtypes import BY_NAME
-from kgen.gradients.derive import derive, request_for
+from kgen.gradients.derive import derive, derive_tangents, request_for, tangents_for
 from kgen.ir.evaluator import evaluate
 from kgen.load import load
 from kgen.passes import optimise
@@ -64,6 +65,8 @@ def random_like(rng: np.random.Generator, value: Any) -> Any:
 def check_gradients(text: str, values: dict[str, Any], wrt: Sequence[str]) -> None:
     """Compare gradients with central differences along a random direction of each argument, in float64.
 
+    And tangents with the gradients: both are linear, and one is the adjoint of the other.
+
     Gradients of complex numbers are ``dL/d(real) + 1j dL/d(imag)`` of the real part ``L`` of the outputs' product with
     the conjugates of their cotangents.
     """
@@ -77,6 +80,7 @@ def check_gradients(text: str, values: dict[str, Any], wrt: Sequence[str]) -> No
         return float(sum(np.sum(np.real(found[n] * np.conj(cotangents[n]))) for n in found))
 
     found = gradients(text, values, wrt, cotangents)
+    check_adjoint(text, values, found, cotangents)
     for name in wrt:
         assert found[name].shape == np.shape(values[name]), (name, found[name].shape)
         if isinstance(values[name], np.ndarray):
@@ -88,6 +92,32 @@ def check_gradients(text: str, values: dict[str, Any], wrt: Sequence[str]) -> No
         assert abs(actual - expected) <= TOLERANCE * scale + abs(expected - rougher), (
             f"{text}: d/d{name} is {actual}, differences give {expected}"
         )
+
+
+def tangents(text: str, values: Values, along: Values) -> dict[str, Any]:
+    """The tangents of the outputs by name, along those of arguments."""
+    program = load(text)
+    names = [*(a.name for a in program.arguments), *(p.name for p in program.parameters)]
+    whole = tangents_for(names, [o.name for o in program.outputs], values=False)
+    request = replace(whole, tangents={name: whole.tangents[name] for name in along})
+    given = {whole.tangents[name]: value for name, value in along.items()}
+    found = run(load(derive_tangents(program, types(values), request)), {**values, **given})
+    return {output: found[name] for output, name in whole.results.items() if name in found}
+
+
+def check_adjoint(text: str, values: Values, gradients: Values, cotangents: Values) -> None:
+    """The product of tangents with cotangents is that of the directions with gradients."""
+    rng = np.random.default_rng(2)
+    directions = {name: random_like(rng, values[name]) for name in gradients}
+    found = tangents(text, values, directions)
+    for name, value in found.items():
+        assert value.shape == cotangents[name].shape, (name, value.shape)
+        assert value.dtype == cotangents[name].dtype, (name, value.dtype)
+    parts = [(found[n], cotangents[n]) for n in found]
+    others = [(directions[n], gradients[n]) for n in gradients]
+    actual, expected = (sum(np.sum(np.real(a * np.conj(b))) for a, b in pairs) for pairs in (parts, others))
+    scale = sum(np.sum(np.abs(a * b)) for a, b in parts + others)
+    assert abs(actual - expected) <= 1e-9 * scale + 1e-12, f"{text}: tangents give {actual}, gradients {expected}"
 
 
 def _difference(loss: Callable[[Values], float], values: Values, name: str, by: Any) -> float:

@@ -63,6 +63,10 @@ WAYS: dict[str, Callable[[Function, Any, Any], Any]] = {
     "vjp": lambda f, a, b: torch.func.vjp(f, a, b)[1](torch.ones(3, 4, dtype=a.dtype)),
     "jacrev": lambda f, a, b: torch.func.jacrev(f, argnums=(0, 1))(a, b),
     "vmap of grad": lambda f, a, b: torch.func.vmap(torch.func.grad(lambda a: f(a, b).sum()))(a),
+    "jvp": lambda f, a, b: torch.func.jvp(f, (a, b), (b + a, a[0])),
+    "jvp of one": lambda f, a, b: torch.func.jvp(lambda b: f(a, b), (b,), (a[0],)),
+    "jacfwd": lambda f, a, b: torch.func.jacfwd(f, argnums=(0, 1))(a, b),
+    "vmap": lambda f, a, b: [torch.func.vmap(lambda a: f(a, b))(a)],
     "twice": lambda f, a, b: [f(a.requires_grad_(), b).sum().backward(), f(a, b).sum().backward(), a.grad][2:],
 }
 
@@ -117,6 +121,38 @@ def test_second_derivatives() -> None:
     (first,) = torch.autograd.grad(operator(TEXT)(*given).sum(), given[0], create_graph=True)
     with pytest.raises(KgenError, match="requires-grad"):
         first.sum().backward()
+
+
+def test_hessian() -> None:
+    """Forward mode over reverse mode, and the other way round; an operator has first derivatives only."""
+    a, b = tensors()
+    expected = torch.func.hessian(lambda a: reference(a, b).sum())(a)
+    f, op = kernel(TEXT), operator(TEXT)
+    torch.testing.assert_close(torch.func.hessian(lambda a: f(a, b).sum())(a), expected)
+    torch.testing.assert_close(torch.func.jacrev(torch.func.jacfwd(lambda a: f(a, b).sum()))(a), expected)
+    with pytest.raises(KgenError, match="requires-grad"):
+        torch.func.hessian(lambda a: op(a, b).sum())(a)
+
+
+def test_linearize() -> None:
+    """An operator of tangents is part of the graph that torch traces; a kernel would be a constant, and says so."""
+    a, b = tensors()
+    op, f = operator(TEXT), kernel(TEXT)
+    found = torch.func.linearize(lambda a: op(a, b), a)[1](a * a)
+    torch.testing.assert_close(found, torch.func.jvp(lambda a: reference(a, b), (a,), (a * a,))[1])
+    with pytest.raises(KgenError, match="traced-array"):
+        torch.func.linearize(lambda a: f(a, b), a)
+
+
+def test_tangents_of_several_outputs(make: Callable[[str], Function]) -> None:
+    """Those of integers have none; params are constants."""
+    f = make("param s: float = 2.0\none = a * b * s\nsign = a > 0\ntwo = a / s")
+    a, b = tensors()
+    with torch.autograd.forward_ad.dual_level():
+        one, sign, two = f(torch.autograd.forward_ad.make_dual(a, a * a), b, s=3.0)
+        torch.testing.assert_close(torch.autograd.forward_ad.unpack_dual(one).tangent, 3 * a * a * b)
+        torch.testing.assert_close(torch.autograd.forward_ad.unpack_dual(two).tangent, a * a / 3)
+        assert torch.autograd.forward_ad.unpack_dual(sign).tangent is None
 
 
 def test_gradcheck(make: Callable[[str], Function]) -> None:

@@ -15,6 +15,7 @@ from .oracle import gradients
 RNG = np.random.default_rng(0)
 A, G = (RNG.standard_normal((3, 4), dtype=np.float32) for _ in range(2))
 B = RNG.standard_normal(4, dtype=np.float32)
+INTEGERS = np.arange(4, dtype=np.int32)
 SWIGLU = "out = silu(a) * b"
 
 
@@ -72,6 +73,34 @@ def test_halves_are_computed_in_float32() -> None:
     np.testing.assert_array_equal(found(x, w, out_grad=G), (G * w).astype(np.float16))
 
 
+def test_tangents() -> None:
+    """The outputs and their tangents in one kernel; arguments without a tangent are constants."""
+    jvp = kgen.jvp("param k = 2.0\nout = k * exp(x) * y\nsign = x > 0")
+    assert jvp.inputs == ("x", "y", "x_tangent", "y_tangent")
+    assert (jvp.params, jvp.outputs) == (("k", "k_tangent"), ("out", "sign", "out_tangent", "sign_tangent"))
+    for _ in range(3):
+        out, sign, tangent = jvp(A, G, x_tangent=B + A)
+        np.testing.assert_allclose(out, 2 * np.exp(A) * G, rtol=1e-5)
+        np.testing.assert_array_equal(sign, A > 0)
+        np.testing.assert_allclose(tangent, out * (B + A), rtol=1e-5)
+        np.testing.assert_allclose(jvp(A, G, k=3.0, k_tangent=1.0)[2], np.exp(A) * G, rtol=1e-5)
+    assert jvp.text(A, G, x_tangent=A).startswith("input x, y, x_tangent\n")
+
+
+def test_derivatives_of_derivatives() -> None:
+    """Forward over reverse, reverse over forward and forward over forward give one second derivative."""
+    x_tangent, g = G, np.ones_like(A)
+    expected = 6 * A * x_tangent
+    forward_over_reverse = kgen.jvp(kgen.grad("out = x ** 3", "x"))
+    np.testing.assert_allclose(forward_over_reverse(A, g, x_tangent=G)[1], expected, rtol=1e-5)
+    reverse_over_forward = kgen.grad(kgen.jvp("out = x ** 3"), "x")
+    np.testing.assert_allclose(reverse_over_forward(A, x_tangent=G, out_tangent_grad=g), expected, rtol=1e-5)
+    twice = kgen.jvp(kgen.jvp("out = x ** 3"))
+    np.testing.assert_allclose(twice(A, g, x_tangent_1=G)[3], expected, rtol=1e-5)
+    loss = kgen.jvp(kgen.grad("out = sum(x ** 3)", "x"))  # the gradient of a number may be left out there, too
+    np.testing.assert_allclose(loss(A, x_tangent=G)[1], expected, rtol=1e-5)
+
+
 def test_vjp_is_the_program_and_its_gradients() -> None:
     forward, backward = kgen.vjp("out = exp(x)")
     np.testing.assert_allclose(forward(A), np.exp(A), rtol=1e-6)
@@ -94,6 +123,13 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "integers returned": (lambda: kgen.grad("out = a > 0")(A), "no-derivative"),
     "in place": (lambda: kgen.grad("inout p\np = p * a"), "no-derivative"),
     "in place, and an output": (lambda: kgen.grad("inout p\np = p * a\nout = a"), "no-derivative"),
+    "no tangent given": (lambda: kgen.jvp(SWIGLU)(A, B), "missing-argument"),
+    "a tangent of another shape": (lambda: kgen.jvp(SWIGLU)(A, B, a_tangent=B), "bad-tangent"),
+    "a tangent of another dtype": (lambda: kgen.jvp(SWIGLU)(A, B, b_tangent=B.astype(np.float64)), "bad-tangent"),
+    "a tangent of integers": (lambda: kgen.jvp("out = a * i")(A, INTEGERS, i_tangent=INTEGERS), "bad-tangent"),
+    "tangents of integers returned": (lambda: kgen.jvp("out = a > 0")(A, a_tangent=A), "no-derivative"),
+    "tangents in place": (lambda: kgen.jvp("inout p\np = p * a"), "no-derivative"),
+    "a tangent that has no rule": (lambda: kgen.jvp("out = lgamma(a)")(A, a_tangent=A), "no-derivative"),
     "a step": (lambda: kgen.grad("out = a[::2]")(A, out_grad=G[::2]), "not-yet"),
     "an array as index": (lambda: kgen.grad("out = a[i]", "a")(A, np.zeros(3, np.int32), out_grad=A), "not-yet"),
     "a repetition": (lambda: kgen.grad("out = repeat(a, 2, axis=0)")(A, out_grad=np.repeat(A, 2, 0)), "not-yet"),
