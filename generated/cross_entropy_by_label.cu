@@ -41,7 +41,7 @@ static __device__ __forceinline__ void let_next_kernel_start()
 #endif
 }
 
-// The extents of an array that is read at computed places, and its strides in elements.
+// The extents of an array that is read or written at computed places, and its strides in elements.
 template <int Rank>
 struct ArrayShape {
     long long extent[Rank];

@@ -179,11 +179,11 @@ def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
 
     for number in sorted(graph.scattered):
         operand, array = graph.operands[number], lowered.arrays[number]
-        shapes = {op.shape for op in graph.ops if op.attr == Scatter(number)}
+        shapes = {op.shape for op in graph.ops if isinstance(op.attr, Scatter) and op.attr.operand == number}
         count = sum(math.prod(concrete(shape, lowered.sizes.extents)) for shape in shapes)
         yield OperandFact(
             operand.name, operand.role, str(operand.dtype), array.shape, array.strides, "scattered",
-            f"{_moves(step, number)}, at computed places; none outside of the array", (), count * array.itemsize,
+            f"{_moves(step, number)}, {_at_places(step, number)}", (), count * array.itemsize,
         )  # fmt: skip
 
 
@@ -191,6 +191,14 @@ def _moves(step: LoweredStep, operand: int) -> str:
     """How an operand is accessed at computed places."""
     by_rows = operand in dict(step.schedule.gathered)
     return f"rows by groups of {step.schedule.group}" if by_rows else "element by element"
+
+
+def _at_places(step: LoweredStep, operand: int) -> str:
+    """What is done with an operand that is written at computed places."""
+    attrs = (op.attr for op in step.step.graph.ops)
+    (combine,) = {a.combine for a in attrs if isinstance(a, Scatter) and a.operand == operand}
+    how = "" if combine == "set" else f" by atomic {combine}"
+    return f"at computed places{how}; none outside of the array"
 
 
 def _predicted(costs: tuple[tuple[str, float], ...]) -> str:

@@ -17,6 +17,7 @@ from kgen.check.expressions import inline_prelude, lower, named, place_of
 from kgen.check.limits import TooLarge, too_many_arguments
 from kgen.check.scatters import scatter
 from kgen.check.scope import Late, Scope, uses_place
+from kgen.check.stored import fits, met, same_kind, stored_op
 from kgen.check.stores import Stored, stores
 from kgen.check.values import Deferred, Typed, Value
 from kgen.diagnostics import Diagnostic, Reporter
@@ -26,7 +27,7 @@ from kgen.ir.views import Bound, Computed, Cut, Item, Pick, Split, View
 from kgen.program import Program
 from kgen.records import dataclass
 from kgen.source import Span
-from kgen.syntax.tree import Assign, Cast, Expr, Index, Let
+from kgen.syntax.tree import Assign, Cast, Expr, Let
 
 __all__ = ["Checked", "Nodes", "check", "check_nodes"]
 
@@ -192,7 +193,7 @@ class _Checker:
         if value is None:
             self.names[statement.name] = None
         elif statement.at is not None:
-            self._scatter(statement, statement.at, value)
+            self._scatter(statement, value)
         elif statement.name not in self.updated:
             self._output(statement, value)
         elif statement.name in self.numbers:  # else the argument has an error
@@ -210,14 +211,14 @@ class _Checker:
 
     def _output(self, statement: Assign, value: Value) -> None:
         declared = self.declared[statement.name]
-        typed = self.ctx.typed(value, self._met(value, self.out_dtypes.get(statement.name)))
+        typed = self.ctx.typed(value, met(value, self.out_dtypes.get(statement.name)))
         if typed is not None and declared is not None:
             typed = self._declared(statement, value, declared)
         if typed is None:
             self.names[statement.name] = None
             return
         dtype = self.out_dtypes.get(statement.name, typed.dtype)
-        if not self._same_kind(typed.dtype, dtype, f"out= for `{statement.name}`", statement):
+        if not same_kind(self.ctx, typed.dtype, dtype, f"out= for `{statement.name}`", statement):
             self.names[statement.name] = None
             return
         shape = typed.shape if not self.no_arrays else self.shape
@@ -231,11 +232,11 @@ class _Checker:
 
     def _update(self, statement: Assign, value: Value) -> None:
         operand = self.ctx.arrays.operands[self.numbers[statement.name]]
-        typed = self.ctx.typed(value, self._met(value, operand.dtype))
+        typed = self.ctx.typed(value, met(value, operand.dtype))
         if typed is None:
             return
         joined = self.ctx.dims.broadcast(operand.shape, typed.shape)
-        if isinstance(joined, int) or not self._fits(operand.shape, typed.shape, joined):
+        if isinstance(joined, int) or not fits(operand.shape, typed.shape, joined):
             own, new = self.ctx.dims.show(operand.shape), self.ctx.dims.show(typed.shape)
             self.ctx.error(
                 "inout-shape",
@@ -245,50 +246,30 @@ class _Checker:
                 hint="an inout argument has the shape of its statement; it is never broadcast",
             )
             return
-        if not self._same_kind(typed.dtype, operand.dtype, f"`{statement.name}`", statement):
+        if not same_kind(self.ctx, typed.dtype, operand.dtype, f"`{statement.name}`", statement):
             return
         self._store(statement, typed, operand.dtype, operand.shape, "inout")
 
-    def _scatter(self, statement: Assign, at: Index, value: Value) -> None:
-        """``name[items] = value``."""
-        place = place_of(self.ctx, self._scope(()), at)
-        target = None if place is None else lower(self.ctx, replace(self._scope(()), place=place or self.shape), at)
-        operand = self.numbers[statement.name]
-        dtype = self.ctx.arrays.operands[operand].dtype
-        typed = self.ctx.typed(value, self._met(value, dtype))
-        if not isinstance(target, Typed) or typed is None:
-            return
-        if self._same_kind(typed.dtype, dtype, f"`{statement.name}`", statement):
-            number = self._converted(self.ctx.convert(typed, dtype), dtype, statement.value.span)
-            store = scatter(self.ctx, at, target, operand, replace(typed, id=number))
-            self.scatters += [] if store is None else [store]
+    def _scatter(self, statement: Assign, value: Value) -> None:
+        """``name[items] = value if condition``."""
+        number = self.numbers.get(statement.name)
+        if number is None:
+            return  # the argument or the output has an error
+        names = self.names
+        if statement.name not in self.updated:
+            names = {**names, statement.name: self._held(number, statement.name_span)}
+        self.scatters += scatter(self.ctx, replace(self._scope(()), names=names), statement, number, value)
 
-    def _met(self, value: Value, dtype: DType | None) -> DType | None:
-        """The dtype that a weak value takes from the array that it is stored to, if its kind fits."""
-        return None if dtype is None or isinstance(value, Typed) or value.kind > dtype.kind else dtype
-
-    def _fits(self, own: Shape, value: Shape, joined: Shape) -> bool:
-        """Whether both broadcast to the argument's own shape."""
-        return len(joined) == len(own) and all(d == o or (d != 1 and o != 1) for d, o in zip(joined, own, strict=True))
-
-    def _same_kind(self, dtype: DType, target: DType, what: str, statement: Assign) -> bool:
-        """The cast rule of ``out=`` and ``inout``: never to a lower kind (PyTorch's ``canCast``)."""
-        if dtype.kind <= target.kind:
-            return True
-        self.ctx.error(
-            "lossy-cast",
-            f"{what} is {target} and the value is {dtype}",
-            statement.name_span,
-            marks=(statement.value.span,),
-            hint=f"write cast<{target}>(...) to convert it"
-            if not dtype.is_complex
-            else "write real(...) to drop the imaginary part",
-        )
-        return False
+    def _held(self, number: int, span: Span) -> Typed:
+        """What an output holds, for the index of what is written of it."""
+        operand = self.ctx.arrays.operands[number]
+        access = IndexMap(number, tuple(range(len(operand.shape))))
+        load = self.ctx.builder.op("load", (), dtype=operand.dtype, shape=operand.shape, attr=access, span=span)
+        return self.ctx.unpack(load, operand.dtype, operand.shape, span)
 
     def _store(self, statement: Assign, value: Typed, dtype: DType, shape: Shape, role: Role) -> None:
         span = statement.value.span
-        number = self._converted(self.ctx.convert(value, dtype), dtype, span)
+        number = stored_op(self.ctx, value, dtype, span)
         if role == "output":
             self.numbers[statement.name] = self.ctx.arrays.add(Operand(statement.name, dtype, shape, "output"))
         whole = Stored(self.numbers[statement.name], number, shape)
@@ -300,12 +281,6 @@ class _Checker:
         self.stores += [(one, statement.span) for one in found]
         self.names[statement.name] = named(self.ctx, self.ctx.unpack(number, dtype, shape, span), statement.name)
 
-    def _converted(self, value: Typed, dtype: DType, span: Span) -> int:
-        """The op of a value as it is stored."""
-        if value.imag is not None:
-            return self.ctx.builder.op("complex", (value.id, value.imag), dtype=dtype, span=span)
-        return self.ctx.cast(value.id, dtype, span)
-
     # --- the kernel -------------------------------------------------------------------------------
 
     def _finish(self) -> Graph:
@@ -314,8 +289,9 @@ class _Checker:
             access = IndexMap(one.operand, tuple(range(len(one.shape))))
             dtype = self.ctx.arrays.operands[one.operand].dtype
             ops.append(Op("store", (one.value,), dtype, one.shape, access, span=span))
-        ops = _without([*ops, *self.scatters], self.ctx.arrays.arranged)
         found = self.ctx.arrays.operands
+        held = {n for n, op in enumerate(ops) if op.name in ("load", "gather") and _operand(op, found).role == "output"}
+        ops = _without([*ops, *self.scatters], held.union(self.ctx.arrays.arranged))
         # Views come last, those of outputs behind the others.
         order = sorted(range(len(found)), key=lambda n: (found[n].view is not None, found[n].role == "output"))
         rename = _Renamer(self.ctx, {number: place for place, number in enumerate(order)})
@@ -323,12 +299,18 @@ class _Checker:
         return Graph(operands, tuple(self.ctx.scalars), tuple(rename.op(op) for op in ops), rename.derived())
 
 
-def _without(ops: Sequence[Op], arranged: Container[int]) -> list[Op]:
-    """The ops without arranged values and all that is computed from these: no store is."""
+def _operand(op: Op, operands: Sequence[Operand]) -> Operand:
+    """What an op reads."""
+    assert isinstance(op.attr, IndexMap | Gather)
+    return operands[op.attr.operand]
+
+
+def _without(ops: Sequence[Op], left_out: Container[int]) -> list[Op]:
+    """The ops without some, and without all that is computed from these: no store is."""
     moved: dict[int, int] = {}
     found: list[Op] = []
     for number, op in enumerate(ops):
-        if number not in arranged and all(a in moved for a in op.args):
+        if number not in left_out and all(a in moved for a in op.args):
             moved[number] = len(found)
             found.append(replace(op, args=tuple(moved[a] for a in op.args)))
     return found
@@ -382,5 +364,5 @@ class _Renamer:
         elif isinstance(attr, Gather):
             attr = Gather(self.numbers[attr.operand])
         elif isinstance(attr, Scatter):
-            attr = Scatter(self.numbers[attr.operand])
+            attr = replace(attr, operand=self.numbers[attr.operand])
         return Op(op.name, op.args, op.dtype, self.shape(op.shape), attr, op.label, op.span)

@@ -1,33 +1,119 @@
-"""Stores at computed places: ``out[slot] = value``, where an index of the same text would read."""
+"""Stores at computed places: ``out[slot] = value``, where an index of the same text would read.
+
+out[slot] += value if condition   ->  out[condition ? slot : -1 from 0] += value, which is dropped where it is outside
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kgen.check.arranged import outermost
 from kgen.check.context import Context
-from kgen.check.values import Typed
-from kgen.ir.graph import Gather, Op, Scatter
-from kgen.syntax.tree import Index
+from kgen.check.expressions import lower, place_of
+from kgen.check.operators import condition
+from kgen.check.scope import Scope
+from kgen.check.stored import met, same_kind, stored_op
+from kgen.check.values import Typed, Value
+from kgen.dtypes import INT64, DType
+from kgen.ir.graph import Gather, Op, Scatter, Shape, combines
+from kgen.syntax.tree import Assign
+
+_MANY_TO_ONE = frozenset({"floordiv", "mod", "shr", "and"})  #: several numbers to one
 
 
-def scatter(ctx: Context, node: Index, target: Typed, operand: int, value: Typed) -> Op | None:
-    """The store of a value that has the operand's dtype.  ``target``: the value of ``node``.  None after an error."""
-    if any(outermost(ctx, one) is not None for one in (target.id, value.id)):
-        message = "merged, stacked and concatenated values are not written to computed places yet"
-        ctx.error("not-yet", message, value.span, marks=(node.span,), hint="write a statement for each part")
-        return None
+def scatter(ctx: Context, scope: Scope, statement: Assign, number: int, value: Value) -> list[Op]:
+    """The store of a value to an operand, or nothing after an error."""
+    at, operand = statement.at, ctx.arrays.operands[number]
+    assert at is not None
+    place = place_of(ctx, scope, at)
+    target = None if place is None else lower(ctx, replace(scope, place=place), at)
+    typed = ctx.typed(value, met(value, operand.dtype))
+    if not isinstance(target, Typed) or typed is None or not _combines(ctx, statement, operand.dtype):
+        return []
+    where = _condition(ctx, replace(scope, place=target.shape), statement)
+    if where is None or not same_kind(ctx, typed.dtype, operand.dtype, f"`{statement.name}`", statement):
+        return []
+    found = replace(typed, id=stored_op(ctx, typed, operand.dtype, statement.value.span))
+    places = _places(ctx, statement, number, target, (found, *where))
+    if places is None or not all(_fits(ctx, statement, target.shape, one) for one in (found, *where)):
+        return []
+    if statement.combine == "set" and ctx.builder.ops[found.id].name != "const":
+        _lint_repeated(ctx, statement, places)
+    for one in where:
+        outside = ctx.builder.const(-1, INT64)
+        places = (ctx.builder.op("where", (one.id, places[0], outside), span=one.span), *places[1:])
+    attr = Scatter(number, statement.combine)
+    return [Op("store", (found.id, *places), operand.dtype, target.shape, attr, span=at.span)]
+
+
+def _combines(ctx: Context, statement: Assign, dtype: DType) -> bool:
+    """Whether elements of this dtype are added and compared."""
+    if combines(statement.combine, dtype):
+        return True
+    sign = {"add": "+=", "min": "min=", "max": "max="}[statement.combine]
+    hint = "use an array of numbers" if dtype.is_bool else "write the elements by `=`"
+    ctx.error("no-operator", f"`{sign}` at computed places is not for {dtype}", statement.name_span, hint=hint)
+    return False
+
+
+def _condition(ctx: Context, scope: Scope, statement: Assign) -> tuple[Typed, ...] | None:
+    """The condition, if there is one; None after an error."""
+    if statement.condition is None:
+        return ()
+    value = lower(ctx, scope, statement.condition)
+    truth = None if value is None else condition(ctx, value)
+    return None if truth is None else (truth,)
+
+
+def _places(
+    ctx: Context, statement: Assign, operand: int, target: Typed, values: tuple[Typed, ...]
+) -> tuple[int, ...] | None:
+    """The places at which an index of the same text would read."""
+    assert statement.at is not None
     number, ops = target.id, ctx.builder.ops
+    for one in values:
+        if outermost(ctx, one.id) is not None or outermost(ctx, number) is not None:
+            message = "merged, stacked and concatenated values are not written to computed places yet"
+            hint = "write a statement for each part"
+            ctx.error("not-yet", message, one.span, marks=(statement.at.span,), hint=hint)
+            return None
     while ops[number].args and ops[number].name != "gather":
         number = ops[number].args[0]
     if ops[number].attr != Gather(operand):
         message = "what is written has computed indices, and no slices but `:`"
-        ctx.error("not-yet", message, node.items_span, hint="pass the view as an argument of the call")
+        ctx.error("not-yet", message, statement.at.items_span, hint="pass the view as an argument of the call")
         return None
-    joined = ctx.dims.broadcast(target.shape, value.shape)
-    pairs = zip(reversed(target.shape), reversed(value.shape), strict=False)
-    if isinstance(joined, int) or len(joined) > len(target.shape) or any(o == 1 != new for o, new in pairs):
-        message = f"{ctx.dims.show(value.shape)} is written to {ctx.dims.show(target.shape)}"
+    return ops[number].args
+
+
+def _lint_repeated(ctx: Context, statement: Assign, places: tuple[int, ...]) -> None:
+    """Lint an only place at which several elements surely or probably meet: ``x // 8``, a truncated float."""
+    ops, seen = ctx.builder.ops, set[int]()
+    computed = [number for number in places if ops[number].name not in ("index", "const")]
+    stack = computed if len(computed) == 1 else []
+    while stack:
+        op = ops[number := stack.pop()]
+        seen.add(number)
+        is_rounded = op.name == "cast" and op.dtype.is_int and not ops[op.args[0]].dtype.is_int
+        if op.name in _MANY_TO_ONE or is_rounded:
+            hint = "`+=`, `min=` and `max=` take all of them"
+            message = "several elements may be written to one place, and one of them wins"
+            ctx.reporter.lint("repeated-place", message, statement.name_span, hint=hint)
+            return
+        stack += [a for a in op.args if a not in seen and not ops[a].dtype.is_bool]
+
+
+def _fits(ctx: Context, statement: Assign, shape: Shape, value: Typed) -> bool:
+    """Whether a value or a condition broadcasts to what is written."""
+    assert statement.at is not None
+    joined = ctx.dims.broadcast(shape, value.shape)
+    pairs = zip(reversed(shape), reversed(value.shape), strict=False)
+    if isinstance(joined, int) or len(joined) > len(shape) or any(o == 1 != new for o, new in pairs):
+        message = f"{ctx.dims.show(value.shape)} is written to {ctx.dims.show(shape)}"
         hint = "the value is broadcast to what is written, not the reverse"
-        ctx.error("inout-shape", message, node.span, marks=(value.span,), hint=hint)
-        return None
-    attr = Scatter(operand)
-    return Op("store", (value.id, *ops[number].args), ops[value.id].dtype, target.shape, attr, span=node.span)
+        if value.dtype.is_bool and statement.condition is not None:
+            message = f"the condition is {ctx.dims.show(value.shape)}, and what is written {ctx.dims.show(shape)}"
+            hint = "the condition is broadcast to what is written: `c[:, None]` is one for each row"
+        ctx.error("inout-shape", message, statement.at.span, marks=(value.span,), hint=hint)
+        return False
+    return True

@@ -162,7 +162,8 @@ class EitherContext:
 class GatheredContext:
     """A row at a computed place.  ``row``: its address, which the lines of ``find`` set.
 
-    ``dropped``: of a row that is written, the name of what is written instead of elements outside of the operand.
+    Of a row that is written: ``element`` names an element, or what is written instead of one outside of the operand;
+    ``mover`` is the function that takes a group, and ``update`` the one that combines an element with what is there.
     """
 
     type: str
@@ -170,7 +171,9 @@ class GatheredContext:
     find: tuple[str, ...]
     pack: str
     value: str
-    dropped: str
+    element: str
+    mover: str
+    update: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -258,7 +258,8 @@ class Writer:
             self.put(f"{self.exprs[number].code} = {value};", number)
             return
         inside = self.unique(names.inside(of.name))
-        found = store_at(of, [ops[a] for a in op.args[1:]], self.places_of(number), inside, value)
+        places = [ops[a] for a in op.args[1:]]
+        found = store_at(of, op.attr.combine, places, self.places_of(number), inside, value)
         for line in found.lines:
             self.put(line, number)
         self.helpers += found.helpers

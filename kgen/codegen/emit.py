@@ -16,7 +16,7 @@ from kgen.codegen.context import ElementContext, FileContext, ModuleContext
 from kgen.codegen.element import Element, Statement
 from kgen.codegen.element_function import write_element
 from kgen.codegen.family import Family, Unit, Written
-from kgen.codegen.helpers import ARRAY_SHAPE, MOVERS, OVERLAP, SMALL_BLOCK, helper_texts
+from kgen.codegen.helpers import ARRAY_SHAPE, OVERLAP, SMALL_BLOCK, helper_texts, in_order
 from kgen.codegen.kernels import Entry
 from kgen.codegen.layouts import labels_of
 from kgen.codegen.templates import environment
@@ -109,11 +109,12 @@ def _rendered(file: ModuleContext, sets: Sequence[ModuleContext]) -> str:
 
 def _context(lines: Sequence[str], namespace: str, functions: _Functions, kernels: Sequence[Written]) -> ModuleContext:
     """A file that begins with ``lines``."""
-    movers = {helper for k in kernels for helper in k.movers}
-    movers |= {ARRAY_SHAPE for k in kernels for p in k.parameters.known if p.kind == "shape"}
+    movers = dict.fromkeys(helper for k in kernels for helper in k.movers)
+    if any(p.kind == "shape" for k in kernels for p in k.parameters.known):
+        movers[ARRAY_SHAPE] = None
     starts_next = any(k.context.block > SMALL_BLOCK for k in kernels)
     overlap = OVERLAP if starts_next else OVERLAP[:1]
-    helpers = [*overlap, *(helper for helper in MOVERS if helper in movers), *functions.helpers]
+    helpers = [*overlap, *in_order(movers, functions.helpers)]
     return ModuleContext(
         banner=tuple(names.comment(line) for line in lines),
         headers=tuple(sorted(set(functions.headers))),

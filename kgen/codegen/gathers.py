@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
+from kgen.codegen.atomics import update_of
 from kgen.codegen.c_types import storage_type
 from kgen.codegen.expressions import Expr, Level
 from kgen.codegen.lines import MAX_COLUMNS
 from kgen.ir.graph import Dim, Gather, Graph, Op, Operand, Scatter
 from kgen.partition.step import Step
 from kgen.records import dataclass
+from kgen.syntax.tree import Combine
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +53,23 @@ class StoreAt:
     helpers: tuple[str, ...]
 
 
-def store_at(of: Operand, places: Sequence[Op], codes: Sequence[str], inside: str, value: str) -> StoreAt:
-    """Lines that store a value at these places of an operand, if they are inside of it."""
+def store_at(
+    of: Operand, combine: Combine, places: Sequence[Op], codes: Sequence[str], inside: str, value: str
+) -> StoreAt:
+    """Lines that store a value at these places of an operand, or combine it, if they are inside of it."""
     shape, pointer = names.shape(of.name), names.pointer(of.name)
     terms = [f"{code} * {shape}.stride[{axis}]" for axis, code in enumerate(codes) if not _is_zero(places[axis])]
-    store = f"{pointer}[{' + '.join(terms or ['0'])}] = {value};"
+    element, helpers = f"{pointer}[{' + '.join(terms or ['0'])}]", tuple[str, ...]()
+    store = f"{element} = {value};"
+    if combine != "set":
+        update = update_of(combine, of.dtype)
+        store, helpers = f"{update.function}(&{element}, {value});", update.helpers
     checked = [axis for axis, place in enumerate(places) if not _is_within(place, of.shape[axis])]
     tests = [f"is_inside({codes[axis]}, {shape}.extent[{axis}])" for axis in checked]
     if not tests:
-        return StoreAt((store,), ())
+        return StoreAt((store,), helpers)
     lines = _broken(f"const bool {inside} = ", " && ", tests)
-    return StoreAt((*lines, f"if ({inside}) {{", f"    {store}", "}"), ("is_inside",))
+    return StoreAt((*lines, f"if ({inside}) {{", f"    {store}", "}"), ("is_inside", *helpers))
 
 
 @dataclass(frozen=True, slots=True)

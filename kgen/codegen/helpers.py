@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
@@ -77,6 +77,12 @@ MOVERS = (
     FUNNEL_SHIFT_BLOCKS,
 )  # in the order of a file, where they are before other helpers
 
+
+def in_order(movers: Collection[str], others: Iterable[str]) -> list[str]:
+    """The helpers that templates call, those of :data:`MOVERS` before the others."""
+    return [*(h for h in MOVERS if h in movers), *others, *(h for h in movers if h not in MOVERS)]
+
+
 #: Elements, and groups of rows, at computed places.
 GATHER, LOAD_GATHERED, STORE_SCATTERED = "gather", "load_gathered", "store_scattered"
 
@@ -91,6 +97,45 @@ _UNSIGNED = (
     ("Pack<signed char,", "Pack<unsigned char,"),
     ("int word;", "unsigned int word;"),
     ("result = __dp4a(word, 0x01010101, result)", "result = (int)__dp4a(word, 0x01010101u, (unsigned int)result)"),
+)
+
+
+def _variant(name: str, needs: tuple[str, ...], like: str, *swap: tuple[str, str]) -> Helper:
+    """A helper with a file of its own, or the text of another one with some words replaced."""
+    return Helper(name, needs) if name == like else Helper(name, needs, like=like, swap=swap)
+
+
+def _atomics() -> Iterator[Helper]:
+    """Updates of elements at computed places, and of groups of rows."""
+    update = ("atomic_update",)
+    yield from (Helper("atomic_update"), Helper("atomic_add", update), Helper("atomic_add_i64"))
+    yield Helper("atomic_add_c64")
+    yield Helper("atomic_add_c128", like="atomic_add_c64", swap=(("float2", "double2"),))
+    named: tuple[tuple[str, str], ...]
+    for kind, named in (("min", ()), ("max", _GREATER)):
+        own, less = f"atomic_{kind}", (("value < old", "old < value"),)
+        yield _variant(own, update, "atomic_min", *named, *less)
+        yield _variant(f"{own}_f32", (*update, f"nan_{kind}_f32"), "atomic_min_f32", *named)
+        yield _variant(f"{own}_f64", (*update, f"nan_{kind}_f64"), "atomic_min_f32", *named, *_DOUBLE)
+        yield _variant(f"{own}_f16", (*update, f"nan_{kind}_f32"), "atomic_min_f16", *named)
+        yield _variant(f"{own}_bf16", (*update, f"nan_{kind}_f32"), "atomic_min_f16", *named, *_BFLOAT)
+    for kind in ("add", "min", "max"):
+        named = (("Adds a group to", "Compares a group with"), ("add_scattered", f"{kind}_scattered"))
+        for suffix, function in (("", f"atomic{kind.capitalize()}"), ("_own", f"atomic_{kind}")):
+            swap = (*(named if kind != "add" else ()), ("atomicAdd", function))
+            yield _variant(f"{kind}_scattered{suffix}", (), "add_scattered", *swap)
+    yield from (Helper("add_scattered_f32"), Helper("add_scattered_f16"))
+    yield Helper("add_scattered_bf16", like="add_scattered_f16", swap=(*_BFLOAT[2:], ("f16x2", "bf16x2")))
+
+
+#: Updates of groups, which call those of elements of any dtype.
+_GROUPS = frozenset(f"{kind}_scattered{suffix}" for kind in ("add", "min", "max") for suffix in ("", "_own"))
+_GREATER = (("min", "max"), ("lesser", "greater"))
+_DOUBLE = (("float", "double"), ("unsigned int", "unsigned long long"))
+_BFLOAT = (
+    ("__half2float", "__bfloat162float"),
+    ("__float2half_rn", "__float2bfloat16_rn"),
+    ("__half", "__nv_bfloat16"),
 )
 
 _ROWS = (
@@ -122,6 +167,7 @@ _ROWS = (
     Helper("mbarrier_init_expect", PERSISTENT),
     *(Helper(name) for name in OVERLAP),
     *(Helper(name) for name in (ARRAY_SHAPE, "is_inside", GATHER, LOAD_GATHERED, STORE_SCATTERED)),
+    *_atomics(),
     Helper("keep_packed"),
     Helper("keep_loads_above"),
     Helper("keep_loaded"),
@@ -181,7 +227,7 @@ HELPERS: Mapping[str, Helper] = MappingProxyType(
 def helper_texts(names: Iterable[str]) -> list[str]:
     """The texts of these helpers and of those that they require, each once and after those that it requires.
 
-    Accumulator structs come last: a C++ template calls only the overloads that are declared before it.
+    Accumulator structs and updates of groups come last: a C++ template calls only the overloads declared before it.
     """
     ordered: dict[str, None] = {}
 
@@ -193,4 +239,7 @@ def helper_texts(names: Iterable[str]) -> list[str]:
 
     for name in names:
         add(name)
-    return [HELPERS[name].text for name in sorted(ordered, key=lambda name: name.startswith(ACCUMULATORS))]
+    return [
+        HELPERS[name].text
+        for name in sorted(ordered, key=lambda name: (name.startswith(ACCUMULATORS), name in _GROUPS))
+    ]

@@ -43,9 +43,9 @@ def gathered(name: str) -> str:
     return f"{name}_gathered"
 
 
-def dropped(name: str) -> str:
-    """What is written instead of an element outside of an operand."""
-    return f"{name}_dropped"
+def element(name: str) -> str:
+    """An element of a row, or what is written instead of one outside of an operand."""
+    return f"{name}_element"
 
 
 def place(name: str, axis: int) -> str:

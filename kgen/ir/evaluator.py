@@ -128,7 +128,7 @@ def _load(frame: Frame, op: Op) -> Array:
 
 def _store(frame: Frame, op: Op, value: Array, *places: Array) -> Array:
     if isinstance(op.attr, Scatter):
-        return _scatter(frame, op.attr.operand, np.broadcast_to(value, frame.extents(op.shape)), places)
+        return _scatter(frame, op.attr, np.broadcast_to(value, frame.extents(op.shape)), places)
     assert isinstance(op.attr, IndexMap)
     result = _written(frame, op.attr.operand)
     walked = [axis for axis in op.attr.axes if axis is not None]
@@ -163,14 +163,21 @@ def _written(frame: Frame, number: int) -> Array:
     return frame.stored[number]
 
 
-def _scatter(frame: Frame, operand: int, value: Array, places: Sequence[Array]) -> Array:
-    """The array with some elements replaced; of several values for one place, one wins."""
-    array = frame.arrays[operand]
-    assert array is not None
+_COMBINE: dict[str, Callable[..., Array]] = {"add": np.add, "min": exact.minimum, "max": exact.maximum}
+
+
+def _scatter(frame: Frame, attr: Scatter, value: Array, places: Sequence[Array]) -> Array:
+    """Replace some elements, or combine them with values: of several values for one place, one wins, or all count."""
+    result = _written(frame, attr.operand)
     found = [np.broadcast_to(place, value.shape) for place in places]
-    inside = _all_inside(found, array.shape)
-    result = frame.stored[operand] = array.copy()
-    result[tuple(place[inside] for place in found)] = value[inside]
+    inside = _all_inside(found, result.shape)
+    at, values = tuple(place[inside] for place in found), value[inside]
+    if attr.combine == "set":
+        result[at] = values
+        return value
+    for number, element in enumerate(values):  # one by one: a place may be there several times
+        one = tuple(place[number] for place in at)
+        result[one] = _COMBINE[attr.combine](result[one], element)
     return value
 
 

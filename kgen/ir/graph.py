@@ -16,7 +16,7 @@ from kgen.dtypes import DType
 from kgen.ir.views import Bound, View, show
 from kgen.records import dataclass
 from kgen.source import Span
-from kgen.syntax.tree import RoundingMode
+from kgen.syntax.tree import Combine, RoundingMode
 
 Dim = Literal[1] | str  #: a dimension: one element, or a symbol such as ``n0`` for any other extent
 Shape = tuple[Dim, ...]
@@ -69,9 +69,19 @@ class Gather:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Of a store: it writes at computed places, the arguments after the value, and nothing where one is outside."""
+    """Of a store: it writes at computed places, the arguments after the value, and nothing where one is outside.
+
+    ``combine``: what it does with the element that is there, atomically unless it replaces it (``set``).
+    """
 
     operand: int
+    combine: Combine = "set"
+
+
+def combines(combine: Combine, dtype: DType) -> bool:
+    """Whether elements of a dtype can be updated so."""
+    is_number = dtype.is_int or (dtype.is_float and dtype.size > 1)
+    return combine == "set" or is_number or (combine == "add" and dtype.is_complex)
 
 
 @dataclass(frozen=True, slots=True)

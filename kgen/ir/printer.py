@@ -48,7 +48,8 @@ def _op(kernel: Graph, number: int, op: Op) -> str:
     arguments = ", ".join(f"%{i}" for i in op.args)
     if op.name == "store" and isinstance(op.attr, Scatter):
         name = kernel.operands[op.attr.operand].name if 0 <= op.attr.operand < len(kernel.operands) else "?"
-        return f"store<scatter> {arguments}, {name} : {_type(op.dtype, op.shape)}"
+        modes = "scatter" if op.attr.combine == "set" else f"scatter {op.attr.combine}"
+        return f"store<{modes}> {arguments}, {name} : {_type(op.dtype, op.shape)}"
     if op.name == "store" and isinstance(op.attr, IndexMap):
         typed = "" if (op.dtype, op.shape) == accessed(kernel.operands, op.attr) else f" : {_type(op.dtype, op.shape)}"
         return f"store {arguments}, {_access(kernel, op)}{typed}"

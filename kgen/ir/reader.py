@@ -30,7 +30,7 @@ from kgen.ir.graph import (
 )
 from kgen.ir.printer import accessed, default_mode
 from kgen.ir.views import WHOLE, Bound, Computed, Cut, Item, Pick, Split, View
-from kgen.syntax.tree import RoundingMode
+from kgen.syntax.tree import Combine, RoundingMode
 
 _HEADER = re.compile(r"kernel\((?P<inputs>.*)\) -> \((?P<outputs>.*)\)(?: where (?P<derived>.*))?")
 _DECLARED = re.compile(
@@ -162,7 +162,7 @@ def _attr(
             return _access(word, operands)
         case "gather" | "store":
             number = [operand.name for operand in operands].index(word)
-            return Gather(number) if name == "gather" else Scatter(number)
+            return Gather(number) if name == "gather" else _scatter(number, modes)
         case "const":
             return constant_bits(word, dtype)
         case "scalar":
@@ -183,6 +183,12 @@ def _attr(
         case "reduce":
             return _reduction(_words(modes))
     return None
+
+
+def _scatter(number: int, modes: str | None) -> Scatter:
+    """``scatter`` or ``scatter add``."""
+    _, *combine = (modes or "").split()
+    return Scatter(number, cast(Combine, combine[0])) if combine else Scatter(number)
 
 
 def _access(word: str, operands: list[Operand]) -> IndexMap:

@@ -18,6 +18,7 @@ from kgen.ir.graph import (
     Reduction,
     Scatter,
     Shape,
+    combines,
     reduced_shape,
 )
 from kgen.ir.ops import OPS
@@ -233,13 +234,14 @@ class _Verifier:
         assert isinstance(op.attr, Gather)
         self._places(op, op.attr.operand, arguments)
 
-    def _places(self, op: Op, number: int, places: list[Op], role: str | None = None) -> None:
-        """Places of an operand.  ``role``: what it has to be."""
+    def _places(self, op: Op, number: int, places: list[Op]) -> None:
+        """Places of an operand."""
         if not 0 <= number < len(self.kernel.operands):
             self.complain(f"no operand has the number {number}")
             return
         operand = self.kernel.operands[number]
-        if operand.role == "output" or role not in (None, operand.role):
+        is_stored = number in self.stored or number in map(self.kernel.base, self.stored)
+        if operand.role == ("input" if op.name == "store" else "output") and not is_stored:
             self.complain(f"`{operand.name}` is an {operand.role}")
         if len(places) != len(operand.shape):
             self.complain(f"{len(places)} places for the {len(operand.shape)} axes of `{operand.name}`")
@@ -295,7 +297,9 @@ class _Verifier:
 
     def _store(self, op: Op, value: Op, places: list[Op]) -> None:
         if isinstance(op.attr, Scatter):
-            self._places(op, op.attr.operand, places, "inout")
+            self._places(op, op.attr.operand, places)
+            if not combines(op.attr.combine, op.dtype):
+                self.complain(f"{op.attr.combine} at computed places is not for {op.dtype}")
         else:
             self._access(op, stores=True)
         if value.dtype is not op.dtype:
@@ -304,8 +308,14 @@ class _Verifier:
             self.complain(f"a value of shape {list(value.shape)} does not broadcast to {list(op.shape)}")
         if isinstance(op.attr, IndexMap | Scatter) and self.number is not None:
             first = self.stored.setdefault(op.attr.operand, self.number)
-            if first != self.number:
+            if first != self.number and not self._may_follow(self.kernel.ops[first], op):
                 self.complain(f"%{first} already stores to this operand")
+
+    def _may_follow(self, first: Op, op: Op) -> bool:
+        """Whether a store may come after the first one to its operand: to computed places, in any order."""
+        if not isinstance(op.attr, Scatter):
+            return False
+        return not isinstance(first.attr, Scatter) or (first.attr == op.attr and op.attr.combine != "set")
 
     def _expand(self, op: Op, value: Op) -> None:
         moving = [[dim for dim in shape if dim != 1] for shape in (value.shape, op.shape)]

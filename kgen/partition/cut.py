@@ -47,7 +47,7 @@ def cut(
     )
     loads, stores = loads | kernel.gathered, stores | kernel.scattered
     sinks = [n for n, op in enumerate(kernel.ops) if op.name == "store"]
-    fused_kernels = Fuser(tracer, frozenset(loads & stores)).kernels(sinks)
+    fused_kernels = Fuser(tracer, frozenset(loads & stores), _whole_stores(kernel, sinks)).kernels(sinks)
     buffers = {n: None for fused in fused_kernels for n in sorted(fused.sinks) if kernel.ops[n].name != "store"}
     operands = list(kernel.operands)
     for number in buffers:
@@ -55,6 +55,16 @@ def cut(
     made = {n: len(kernel.operands) + i for i, n in enumerate(buffers)}
     whole = replace(kernel, operands=tuple(operands))
     return whole.operands, tuple(_step(whole, tracer, fused, made) for fused in fused_kernels)
+
+
+def _whole_stores(kernel: Graph, sinks: Iterable[int]) -> dict[int, set[int]]:
+    """By operand, the stores to all of it, or to views of it."""
+    found: dict[int, set[int]] = {}
+    for n in sinks:
+        access = kernel.ops[n].attr
+        if isinstance(access, IndexMap):
+            found.setdefault(kernel.base(access.operand), set()).add(n)
+    return found
 
 
 def _buffer(op: Op, taken: set[str]) -> Operand:

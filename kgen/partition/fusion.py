@@ -13,7 +13,7 @@ a new kernel at the end.  Units that depend on it are placed later, so fusing ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import field
 from heapq import heapify, heappop, heappush
 
@@ -83,13 +83,15 @@ def _read(ops: Sequence[Op]) -> list[int | None]:
 
 
 class Fuser:
-    def __init__(self, tracer: Tracer, updated: frozenset[int]) -> None:
-        """``updated``: the operands that the program reads and then updates."""
+    def __init__(self, tracer: Tracer, updated: frozenset[int], stored: Mapping[int, Set[int]]) -> None:
+        """``updated``: the operands that the program reads and then updates.  ``stored``: by operand, the stores to all
+        of it, or to views of it."""
         self.tracer = tracer
         self.ops = tracer.ops
         self.updated = updated
         self.separates = any(op.name in ("reduce", "gather") for op in self.ops)
         self.read = _read(self.ops)
+        self.stored = stored
 
     def kernels(self, stores: Sequence[int]) -> list[FusedKernel]:
         """The kernels for these stores and for the buffers that they need, in order."""
@@ -113,19 +115,21 @@ class Fuser:
         """One unit for each store and each buffer.  Two kinds of stores share one: those without reductions that have
         the same shape and operands, and ``merged`` updates that can walk the same space."""
         units: list[Unit] = []
-        alike: dict[tuple[Shape, int], list[int]] = {}
+        alike: dict[tuple[Shape, int, int | None], list[int]] = {}
         together: dict[KernelSpace, list[int]] = {}
         for store in stores:
             read = self.read[store]
             if read is not None and store not in merged:
-                alike.setdefault((self.ops[store].shape, read if self.separates else 0), []).append(store)
+                key = (self.ops[store].shape, read if self.separates else 0, self.refilled(store))
+                alike.setdefault(key, []).append(store)
                 continue
             trace = self.tracer.alone(store, separate=store in separate or self.scatters(store))
             if store in merged:
                 together.setdefault(trace.space, []).append(store)
             else:
                 units.append(self._unit((store,), trace))
-        units += [Unit(tuple(sinks), self.tracer.run(KernelSpace(shape), sinks)) for (shape, _), sinks in alike.items()]
+        for (shape, *_), sinks in alike.items():
+            units.append(Unit(tuple(sinks), self.tracer.run(KernelSpace(shape), sinks)))
         for space, sinks in self._in_rows(together).items():
             trace = self.tracer.run(space, sinks)
             if races(space, trace.reads, self._updates(trace)):
@@ -142,6 +146,11 @@ class Fuser:
     def scatters(self, sink: int) -> bool:
         """Whether a sink writes at computed places, which kernels that reduce do not."""
         return isinstance(self.ops[sink].attr, Scatter)
+
+    def refilled(self, sink: int) -> int | None:
+        """The operand that a sink writes at computed places after another kernel has written all of it."""
+        attr = self.ops[sink].attr
+        return attr.operand if isinstance(attr, Scatter) and self.stored.get(attr.operand) else None
 
     def _in_rows(self, together: dict[KernelSpace, list[int]]) -> dict[KernelSpace, list[int]]:
         """The same, with updates that reduce nothing in the space of those that reduce, where it has their axes."""
@@ -189,9 +198,14 @@ class Fuser:
         return placement.kernels, [unit for i, unit in enumerate(units) if i not in where]
 
     def _after(self, units: Sequence[Unit]) -> list[set[int]]:
-        """For each unit, the units that write the buffers that it reads."""
+        """For each unit, the units that write the buffers that it reads, and what it then writes at computed places."""
         maker = {n: i for i, unit in enumerate(units) for n in unit.sinks}
-        return [{maker[n] for n in unit.trace.buffers} for unit in units]
+        return [{maker[n] for n in unit.trace.buffers | self._before(unit)} for unit in units]
+
+    def _before(self, unit: Unit) -> set[int]:
+        """The stores to what a unit writes at computed places."""
+        refilled = {self.refilled(n) for n in unit.sinks} - {None}
+        return {store for operand in refilled if operand is not None for store in self.stored[operand]}
 
     def _not_before(self, units: Sequence[Unit]) -> list[set[int]]:
         """For each unit, the others that read the operands that it updates: none of them may run in a later kernel."""

@@ -8,7 +8,7 @@ from kgen.diagnostics import Reporter
 from kgen.functions import CALL_KEYWORDS
 from kgen.records import dataclass
 from kgen.source import Source, Span
-from kgen.syntax.tree import Assign, Def, Inout, Input, Let, Param, Statement
+from kgen.syntax.tree import Assign, Combine, Def, Inout, Input, Let, Param, Statement
 
 Role = Literal["input", "inout", "param", "let", "output", "def"]
 
@@ -32,7 +32,7 @@ class Binding:
     used: bool = False
     updated: Span | None = None  # where an inout is assigned
     update_position: int = -1
-    scattered: bool = False  # whether it is assigned at computed places
+    scattered: Combine | None = None  # how it is assigned at computed places
 
 
 class Bindings:
@@ -66,15 +66,29 @@ class Bindings:
                 self._scatter(position, statement)
 
     def _scatter(self, position: int, statement: Assign) -> None:
-        """``name[items] = value``: of an inout argument."""
+        """``name[items] = value``: of an inout argument, or of an output that is assigned above."""
         name, old = statement.name, self.names.get(statement.name)
-        if old is None or old.role == "output":
+        if old is None:
             message = f"`{name}` is no argument, so it has no elements to keep"
-            hint = f"add the line `inout {name}`, which this updates at some places"
+            hint = f"add the line `inout {name}`, which this updates at some places; or assign all of it above"
             self.reporter.error("assign-index", message, statement.name_span, hint=hint)
-            return
-        self._bind(name, "output", statement.name_span, position)
-        old.scattered = True
+        elif old.scattered is not None:
+            if old.scattered == "set" or statement.combine != old.scattered:
+                self._updated_again(statement, old)
+        else:
+            if old.role == "output":
+                old.updated, old.update_position = statement.name_span, position
+            elif old.role == "inout" and old.updated is not None:
+                self._updated_again(statement, old)
+            else:
+                self._bind(name, "output", statement.name_span, position)
+            old.scattered = statement.combine
+
+    def _updated_again(self, statement: Assign, old: Binding) -> None:
+        first = old.updated or old.span
+        message = f"`{statement.name}` is already updated in line {self.source.line_of(first.start)}"
+        hint = "several updates of an array are all `+=`, all `min=` or all `max=`"
+        self.reporter.error("assigned-twice", message, statement.name_span, marks=[first], hint=hint)
 
     def _bind(self, name: str, role: Role, span: Span, position: int) -> bool:
         if role in ("input", "inout", "param") and name in CALL_KEYWORDS:

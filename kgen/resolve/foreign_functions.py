@@ -10,7 +10,7 @@ _NEIGHBOURS = (
     "`k(x[:-1], x[1:])`"
 )
 _BY_INDEX = "write `x[i]` for rows, `x[:, i]` for columns, `x[index(0), i]` for one element of each row"
-_BINS = "there is no scatter: compare with the bins, `count_nonzero(expand(x, axis=1) == bins, axis=0)`"
+_BINS = "declare `inout out`, and write `out[index] += x`; with `=`, `min=` or `max=` it replaces or compares"
 _ORDER = (
     "kgen has elementwise functions and reductions, but no scans, sorting or order statistics: use "
     "NumPy's or PyTorch's before or after the call"

@@ -35,6 +35,7 @@ from kgen.syntax.tree import (
     Param,
     Statement,
     Tree,
+    children,
     postorder,
 )
 
@@ -116,11 +117,11 @@ class _Resolver:
                 self._walk(statement.value, position, None)
                 self.statements.append(statement)
             case Assign():
-                if statement.at is not None:
-                    self._walk(statement.at, position, None)
-                self._walk(statement.value, position, None)
+                for part in _read_by(statement):
+                    self._walk(part, position, None)
                 self.statements.append(statement)
-                self._output(statement)
+                if statement.at is None:
+                    self._output(statement)
 
     def _argument(self, declared: Declared, role: Literal["input", "inout"]) -> None:
         dtype = declared.type.dtype if declared.type is not None else None
@@ -197,7 +198,7 @@ class _Resolver:
                 self._outside_def(name, span, inside, (binding.span,))
         elif binding.role in ("let", "output") and binding.position >= position:
             self._read_early(name, binding, span, position)
-        elif binding.scattered and binding.update_position < position:
+        elif binding.scattered is not None and binding.update_position < position:
             message = f"`{name}` is read after it is written at computed places, which is not supported yet"
             hint = "read it in another program, or before"
             self.reporter.error("not-yet", message, span, marks=(binding.updated or binding.span,), hint=hint)
@@ -363,6 +364,12 @@ class _Resolver:
             self.reporter.error(
                 "no-output", "the program computes nothing: no line assigns an output", last.span, hint=hint
             )
+
+
+def _read_by(statement: Assign) -> list[Expr]:
+    """The expressions that an assignment reads."""
+    at = [] if statement.at is None else children(statement.at)[1:]
+    return [*at, statement.value, *([] if statement.condition is None else [statement.condition])]
 
 
 def _text(source: Source, span: Span) -> str:

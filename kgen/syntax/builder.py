@@ -16,6 +16,7 @@ from kgen.syntax.type_hints import TYPE_HINTS
 _MODES = ("rne", "rz", "ru", "rd")
 _UNARY = {"!": "not"}
 _BINARY = {"&&": "and", "||": "or"}
+_COMBINES: dict[str, tree.Combine] = {"=": "set", "+=": "add", "min": "min", "max": "max"}
 _MAX_DIGITS = 1000  # more than any dtype needs, and below the limit of Python's own conversion
 
 
@@ -80,11 +81,28 @@ class Builder:
         return tree.Assign(span=span, name=name.text, name_span=_span(name), type=type_name, value=value)
 
     def scatter(self, children: list[Any]) -> tree.Assign:
-        name, value = children[0], children[-1]
-        of = tree.Name(span=_span(name), id=name.text)
-        at = self.index([of, *children[1:-2]])
-        span = _between(name, value)
-        return tree.Assign(span=span, name=name.text, name_span=_span(name), type=None, value=value, at=at)
+        name = children[0]
+        closing = max(i for i, child in enumerate(children) if isinstance(child, Token) and child.text == "]")
+        at = self.index([tree.Name(span=_span(name), id=name.text), *children[1 : closing + 1]])
+        value, *condition = _nodes(children[closing + 1 :])
+        return tree.Assign(
+            span=_between(name, children[-1]),
+            name=name.text,
+            name_span=_span(name),
+            type=None,
+            value=value,
+            at=at,
+            combine=self._combine(children[closing + 1]),
+            condition=condition[0] if condition else None,
+        )
+
+    def _combine(self, word: Token) -> tree.Combine:
+        """What the word before a value says: ``=``, ``+=``, or the ``min`` of ``min=``."""
+        found = _COMBINES.get(word.text)
+        if found is None:
+            hint = "what is there is replaced by `=`, added to by `+=`, and compared with by `min=` and `max=`"
+            self.reporter.error("bad-operator", f"there is no `{word.text}=`", _span(word), hint=hint)
+        return found or "set"
 
     def declared(self, children: list[Any]) -> tree.Declared:
         type_name = children[2] if len(children) > 1 else None

@@ -59,7 +59,7 @@ def bound_names(tokens: list[Token]) -> set[str]:
         return {texts[1]}
     if texts[0] in STATEMENT_WORDS:
         return {t.text for t, before in zip(tokens[1:], tokens, strict=False) if before.text in (texts[0], ",")}
-    if tokens[0].kind == "NAME" and tokens[1].kind in ("EQUAL", "COLON", "!assign"):
+    if tokens[0].kind == "NAME" and tokens[1].kind in ("EQUAL", "COLON", "ADD_TO", "!assign"):
         return {texts[0]}
     names = [token.text for token in tokens[:4] if token.kind == "NAME"]
     return set(names)  # float x = ..., a, b = ...: better a missed error than a false one

@@ -22,7 +22,7 @@ MAX_NESTING = 256
 #: Mistakes, matched before the operators. None of them is a prefix of legal text.
 _MISTAKES = {
     "!comment": r"/\*(?s:.*?)(?:\*/|\Z)",
-    "!assign": r"(?:\*\*|//|<<|>>|&&|\|\||[-+*/%&|^~@])=(?!=)|:=",
+    "!assign": r"(?:\*\*|//|<<|>>|&&|\|\||[-*/%&|^~@])=(?!=)|:=",
     "!operator": r"===|!==|<>|->|=>|\*/",
     "!triple": r"'''(?s:.*?)(?:'''|\Z)|\"\"\"(?s:.*?)(?:\"\"\"|\Z)",
     "!string": r"'[^'\n]*'|\"[^\"\n]*\"",
@@ -32,6 +32,8 @@ _MISTAKES = {
     "!bracket": r"[{}]",
     "!backslash": r"\\(?:[ \t]*\n)?",
 }
+#: What a value ends with: an `if` behind one is no name.
+_ENDS_VALUE = frozenset({"NAME", "NUMBER", "TRUE", "FALSE", "RPAR", "RSQB"})
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 
 
@@ -130,6 +132,8 @@ def _tokens(text: str, position: int, stop: int, tables: Tables) -> tuple[list[T
             word, kind = text[start:end], "!comment"
         else:
             kind = _kind(group, word, words)
+            if kind == "IF" and (not tokens or tokens[-1].kind not in _ENDS_VALUE):
+                kind = "NAME"
             if kind == ";" or (fresh and group == "NAME" and word in STATEMENT_WORDS):
                 brackets.abandon()  # neither stands inside an expression
             brackets.read(len(tokens), word)

@@ -46,6 +46,9 @@ def _assign(context: Context) -> Problem:
     if sign == ":=":
         return Problem("bad-operator", "`:=` is not an operator", "assign with `=`")
     op = sign[:-1]
+    if target.text == "]":
+        hint = "elements at computed places are updated by `=`, `+=`, `min=` and `max=`"
+        return Problem("assignment-operator", f"there is no `{sign}`", hint)
     hint = f"write `out = a {op} b`"
     if target.kind == "NAME" and context.at == 1:
         name = target.text
@@ -272,6 +275,7 @@ def _backslash(context: Context) -> Problem:
 _BY_KIND: dict[str, Callable[[Context], Problem]] = {
     "!comment": comment,
     "!assign": _assign,
+    "ADD_TO": _assign,
     "!operator": _operator,
     "!triple": _string,
     "!string": _string,

@@ -109,4 +109,6 @@ def show_statement(node: Statement) -> str:
         case Assign():
             kind = f":{show(node.type)}" if node.type is not None else ""
             target = f"{node.name}{kind}" if node.at is None else show(node.at)
-            return f"(= {target} {show(node.value)})"
+            sign = {"set": "=", "add": "+=", "min": "min=", "max": "max="}[node.combine]
+            condition = "" if node.condition is None else f" (if {show(node.condition)})"
+            return f"({sign} {target} {show(node.value)}{condition})"

@@ -15,6 +15,7 @@ from kgen.records import dataclass
 from kgen.source import Span
 
 RoundingMode = Literal["rne", "rz", "ru", "rd"]
+Combine = Literal["set", "add", "min", "max"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -220,7 +221,8 @@ class Let(Node):
 class Assign(Node):
     """``name = value`` or ``name: type = value``: an output, or the update of an ``inout``.
 
-    ``at``: what is written of it, in ``name[items] = value``.
+    ``at``: what is written of it, in ``name[items] = value``.  ``combine``: what becomes of what is there, and
+    ``condition``: where this is done, in ``name[items] += value if condition``.
     """
 
     name: str
@@ -228,6 +230,8 @@ class Assign(Node):
     type: TypeName | None
     value: Expr
     at: Index | None = None
+    combine: Combine = "set"
+    condition: Expr | None = None
 
 
 Statement = Input | Inout | Param | Def | Let | Assign

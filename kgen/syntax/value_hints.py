@@ -34,7 +34,7 @@ def words(c: Context) -> Problem | None:
         return Problem(
             "syntax", "there is no `lambda`", "write `def f(x) = expression` on its own line and call `f(x)`", at
         )
-    if not c.wants_operator or c.token.kind != "NAME":
+    if not c.wants_operator or c.token.kind not in ("NAME", "IF"):
         return None
     if word == "as":
         kind = c.near(1).text if c.near(1).text in BY_NAME else "float"

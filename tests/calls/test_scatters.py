@@ -1,7 +1,8 @@
-"""Assignments at computed places: ``out[slot] = value``."""
+"""Assignments and updates at computed places: ``out[slot] = value``, ``out[slot] += value``."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ import pytest
 
 from kgen import jit
 from kgen.diagnostics import KgenError
+from kgen.dtypes import BY_NAME
+from kgen.ir.rounding import numpy_dtype
+from kgen.lints import LintWarning
 from tests.check.test_gathers import HOSTILE
 from tests.check.test_indexing import Array
 from tests.fuzz.test_reductions import reference
@@ -128,3 +132,88 @@ def test_old_values() -> None:
     rows = jit("inout o; out = o[s] + 1; o[s] = v")(o, S, V)
     np.testing.assert_array_equal(rows, OLD[S] + 1)
     np.testing.assert_array_equal(o[S], V)
+
+
+UPDATES: dict[str, Any] = {"+": np.add, "min": np.minimum, "max": np.maximum}
+NUMBERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64", "complex64")
+
+
+@pytest.mark.parametrize("width", [3, 32])
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_updates(dtype: str, width: int) -> None:
+    """Each value counts, however many meet at a place: by elements, and by groups of rows."""
+    kinds = ["+"] if dtype == "complex64" else UPDATES
+    for count, kind in enumerate(kinds):
+        old: Array = (np.arange(5 * width) % 97 + count).reshape(5, width).astype(dtype)
+        values: Array = (np.arange(40 * width) * 31 % 101).reshape(40, width).astype(dtype)
+        places = np.arange(40) * 7 % 13 - 6
+        inside = (places >= -5) & (places < 5)
+        want = old.copy()
+        UPDATES[kind].at(want, places[inside], values[inside])
+        np.testing.assert_array_equal(updated(f"inout o; o[s] {kind}= v", o=old, s=places, v=values), want)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_updates_of_halves(dtype: str) -> None:
+    """Sums that halves hold are exact; minima and maxima always are."""
+    numbers = numpy_dtype(BY_NAME[dtype])
+    for kind in UPDATES:
+        old: Array = (np.arange(5 * 24) % 7 - 3).reshape(5, 24)
+        values: Array = (np.arange(30 * 24) % 5 - 2).reshape(30, 24)
+        places = np.arange(30) * 7 % 5
+        want = old.copy()
+        UPDATES[kind].at(want, places, values)
+        got = updated(f"inout o; o[s] {kind}= v", o=old.astype(numbers), s=places, v=values.astype(numbers))
+        np.testing.assert_array_equal(got.astype(int), want)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_ends_of_floats(dtype: str) -> None:
+    """NaN wins and -0.0 is below 0.0, whatever the order."""
+    values = np.array([0.0, -0.0, np.nan, -np.inf, np.inf, 1.5], dtype)
+    i = np.arange(6)
+    for kind, function in (("min", "min"), ("max", "max")):
+        o = np.broadcast_to(values[:, None], (6, 6)).copy()
+        jit(f"inout o; o[i[:, None], i] {kind}= v")(o, i, values)
+        want = jit(f"out = {function}(a[:, None], a)")(values)
+        np.testing.assert_array_equal(o, want)
+        np.testing.assert_array_equal(np.signbit(o), np.signbit(want))
+
+
+def test_conditions() -> None:
+    """Where a condition is false nothing is written: for whole rows, and element by element."""
+    o = updated("inout o; o[s] = v if s[:, None] > 0", o=OLD, s=S, v=V)
+    np.testing.assert_array_equal(o, np.where(np.arange(5)[:, None] == 3, V[0], OLD))
+    o = updated("inout o; o[s, :] += v if v > 9 and index(1) < 6", o=OLD, s=S, v=V)
+    want = OLD.copy()
+    want[S] += np.where((V > 9) & (np.arange(8) < 6), V, 0)
+    np.testing.assert_array_equal(o, want)
+
+
+def test_outputs() -> None:
+    """An output begins as it is assigned; several updates of one kind all count."""
+    ids = np.array([1, 1, 4, -1])
+    x = np.arange(32.0).reshape(4, 8)
+    kernel: Any = jit("out = 0 * w; out[i] += x; out[j] += 2 * x")
+    inside = ids + 1 < 5
+    want = np.zeros_like(OLD)
+    np.add.at(want, ids, x)
+    np.add.at(want, (ids + 1)[inside], 2 * x[inside])
+    np.testing.assert_array_equal(kernel(OLD, ids, x, ids + 1), want)
+    np.testing.assert_array_equal(kernel(w=OLD, i=ids, x=x, j=ids + 1), want)
+    given = np.empty_like(OLD)
+    kernel(OLD, ids, x, ids + 1, out=given)
+    np.testing.assert_array_equal(given, want)
+    counts: Any = jit("c = 0 * bins; c[k] += 1")
+    np.testing.assert_array_equal(counts(np.zeros(9, np.int32), ids % 5), [0, 2, 0, 0, 2, 0, 0, 0, 0])
+
+
+def test_lint() -> None:
+    """Elements that meet by rounding are pointed out, unless all of them count."""
+    o = np.zeros(8)
+    with pytest.warns(LintWarning, match="one of them wins"):
+        jit("inout o; o[i // 2] = x")(o, np.arange(8), np.arange(8.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        jit("inout o; o[i // 2] += x")(o, np.arange(8), np.arange(8.0))
+        jit("inout o; o[i, i] = x")(np.zeros((8, 8)), np.arange(8), np.arange(8.0))

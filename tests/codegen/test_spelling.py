@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from kgen import resources
+from kgen.codegen.atomics import group_update_of, update_of
 from kgen.codegen.expressions import Level, conditional, convert, infix, prefix
 from kgen.codegen.helpers import (
     ACCUMULATORS,
@@ -23,8 +24,20 @@ from kgen.codegen.reduction.narrow import ENDS, ROUND
 from kgen.codegen.reduction.two_steps import two_steps
 from kgen.codegen.spelling import ROWS, Expr, constant, register_type, spell, storage_type
 from kgen.dtypes import BOOL, BY_NAME, COMPLEX64, COMPLEX128, DTYPES, FLOAT32, FLOAT64, INT8, INT32, INT64, DType
-from kgen.ir.graph import COMPLEX_KINDS, INTERNAL_KINDS, KINDS, Attr, CastMode, Op, Reduction, from_bits, to_bits
+from kgen.ir.graph import (
+    COMPLEX_KINDS,
+    INTERNAL_KINDS,
+    KINDS,
+    Attr,
+    CastMode,
+    Op,
+    Reduction,
+    combines,
+    from_bits,
+    to_bits,
+)
 from kgen.ir.ops import OPS
+from kgen.syntax.tree import Combine
 
 from .cases import all_cases
 
@@ -108,6 +121,9 @@ def test_helpers_and_files_agree() -> None:
         "store_rows",
     }
     used |= {f"{which}_{half}" for which in ("group_max", "group_min") for half in ("f16", "bf16")}
+    combined: Sequence[Combine] = ("add", "min", "max")
+    for combine, dtype in ((c, d) for c in combined for d in DTYPES if combines(c, d)):
+        used |= {*update_of(combine, dtype).helpers, *group_update_of(combine, dtype).helpers}
     for _ in range(2):  # a struct may need one that needs another
         used |= {required for name in used for required in HELPERS[name].requires}
     assert set(HELPERS) == used

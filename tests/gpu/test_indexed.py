@@ -81,6 +81,27 @@ def test_scatters(dtype: str) -> None:
             assert torch.equal(got, want)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "int8", "int32", "int64", "float64"])
+def test_updates(dtype: str) -> None:
+    """Values that meet at a place all count: by groups of rows, and by elements.  Sums are small enough to be exact."""
+    kind = getattr(torch, dtype)
+    for rows, columns in SHAPES:
+        v = table(torch.int64, rows, columns) % 3 - 1
+        order = torch.arange(rows, device="cuda") * 7 % 40 - 20
+        inside = (order >= -13) & (order < 13)
+        for like in (torch.ones(13, columns), torch.ones(13, 2 * columns)[:, ::2]):
+            old = like.to("cuda", torch.int64)
+            want = old.index_add(0, order[inside] % 13, v[inside])
+            got = like.to("cuda", kind)
+            kgen.jit("inout o; o[i] += v")(got, order, v.to(kind))
+            assert torch.equal(got.to(torch.int64), want if dtype != "int8" else want.to(kind).to(torch.int64))
+            for how, reduce in (("min", "amin"), ("max", "amax")):
+                got = like.to("cuda", kind)
+                kgen.jit(f"inout o; o[i] {how}= v if v != 0")(got, order, v.to(kind))
+                put = torch.where(v[inside] != 0, v[inside], 1)
+                assert torch.equal(got.to(torch.int64), old.index_reduce(0, order[inside] % 13, put, reduce)), how
+
+
 ARRANGED: dict[str, Callable[[Any, Any], Any]] = {
     "out = merge(stack(a, b, axis=-1))": lambda a, b: torch.stack((a, b), -1).flatten(-2),
     "out = merge(stack(a, b, a, axis=-1))": lambda a, b: torch.stack((a, b, a), -1).flatten(-2),

@@ -91,7 +91,7 @@ def test_missing_folder() -> None:
 def test_reserved_words_are_the_grammars() -> None:
     """The words that no name may be are exactly the quoted words of the grammar."""
     words = {word for word in tables.load().words if word.isalpha()}
-    assert words == RESERVED
+    assert words - {"if"} == RESERVED  # `if` is one behind a value only
     assert words >= STATEMENT_WORDS
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument, used
+from kgen.codegen.atomics import group_update_of, update_of
 from kgen.codegen.context import ElementContext, GatheredContext
 from kgen.codegen.element import Element, Statement, Writer
 from kgen.codegen.family import Unit
 from kgen.codegen.gathers import needed, row_at
-from kgen.codegen.helpers import GATHER, LOAD_GATHERED, STORE_SCATTERED
+from kgen.codegen.helpers import GATHER, LOAD_GATHERED
 from kgen.codegen.layouts import call_lines
 from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.spelling import storage_type
@@ -19,6 +20,7 @@ from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.elementwise.gathers import ops_of_rows, row_axis
 from kgen.schedule.schedule import Schedule
+from kgen.syntax.tree import Combine
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class GatheredRow:
     """A row at a computed place.
 
     ``find``: the function that finds it.  ``name``: its address.  ``pack``: the type of a group of it, and ``vector``
-    its name.  ``is_written``: whether it is written.
+    its name.  ``element``: the name of one that is written, or None where it is read; ``combine``: how it is written.
     """
 
     find: Element
@@ -34,7 +36,8 @@ class GatheredRow:
     name: str
     pack: str
     vector: str
-    is_written: bool
+    element: str | None
+    combine: Combine
 
     def argument(self, kind: str, p: str, *, packed: bool) -> str:
         """The text of an argument: an element, at ``p`` in memory or of a group; or the address of the row."""
@@ -42,24 +45,30 @@ class GatheredRow:
             return self.name
         if packed:
             return f"{self.vector}.at[j]"
-        if self.is_written:
-            return f"{self.name} != nullptr ? {self.name}[{p}] : {self.dropped}"
-        return f"gather({self.name}, {p}, {self.name} != nullptr)"
+        if self.element is None:
+            return f"gather({self.name}, {p}, {self.name} != nullptr)"
+        return self.element if self.combine != "set" else f"{self.name} != nullptr ? {self.name}[{p}] : {self.element}"
 
     @property
-    def dropped(self) -> str:
-        """What is written instead of an element outside of the operand."""
-        return names.dropped(self.operand.name)
+    def helpers(self) -> tuple[str, ...]:
+        """What moves its groups and elements."""
+        if self.element is None:
+            return LOAD_GATHERED, GATHER
+        dtype = self.operand.dtype
+        element = () if self.combine == "set" else update_of(self.combine, dtype).helpers
+        return *element, *group_update_of(self.combine, dtype).helpers
 
     def context(self, arguments: Sequence[str]) -> GatheredContext:
         """``arguments``: of ``find``."""
-        type_, dropped = storage_type(self.operand.dtype), self.dropped if self.is_written else ""
-        return GatheredContext(type_, self.name, call_lines(self.find, arguments), self.pack, self.vector, dropped)
+        dtype, element = self.operand.dtype, self.element or ""
+        update = "" if self.combine == "set" else update_of(self.combine, dtype).function
+        find, mover = call_lines(self.find, arguments), group_update_of(self.combine, dtype).function
+        return GatheredContext(storage_type(dtype), self.name, find, self.pack, self.vector, element, mover, update)
 
 
 def movers_of(rows: Iterable[GatheredRow]) -> tuple[str, ...]:
     """The helpers that move groups and elements of rows."""
-    return tuple(h for row in rows for h in ((STORE_SCATTERED,) if row.is_written else (LOAD_GATHERED, GATHER)))
+    return tuple(h for row in rows for h in row.helpers)
 
 
 def merged(*functions: Element) -> tuple[Argument, ...]:
@@ -79,8 +88,9 @@ def find_rows(unit: Unit[Schedule]) -> dict[int, GatheredRow]:
         find = unit.declare(_write_row(step, number, f"{unit.base}_{names.row(label)}", unit.statements))
         alignment = dict(schedule.gathered)[attr.operand]
         pack = f"Pack<{storage_type(operand.dtype)}, {schedule.group}, {alignment}>"
-        is_written = isinstance(attr, Scatter)
-        found[number] = GatheredRow(find, operand, names.row(label), pack, names.gathered(label), is_written)
+        element = names.element(label) if isinstance(attr, Scatter) else None
+        combine = attr.combine if isinstance(attr, Scatter) else "set"
+        found[number] = GatheredRow(find, operand, names.row(label), pack, names.gathered(label), element, combine)
     return found
 
 

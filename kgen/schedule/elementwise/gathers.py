@@ -23,7 +23,8 @@ def gathered_rows(facts: Facts, group: int) -> tuple[tuple[int, int], ...]:
 
 def _alignment(facts: Facts, source: Source, group: int) -> int | None:
     """The alignment of the groups of an operand; None where they are not consecutive, or not all aligned."""
-    ops = [op for op in facts.step.graph.ops if op.attr in (Gather(source.operand), Scatter(source.operand))]
+    attrs = ((op, op.attr) for op in facts.step.graph.ops)
+    ops = [op for op, a in attrs if isinstance(a, Gather | Scatter) and a.operand == source.operand]
     axis, *others = {row_axis(facts.step, op) for op in ops}
     if others or axis is None or source.strides[axis] != 1:
         return None
