@@ -545,6 +545,10 @@ static int take(const Step *step, Register *r) {
         to->i = left > 0 ? a.i >> left << left : a.i;
         return 1;
     }
+    case 'd': /* digits, of so many bits each */
+        if (b.i < 1) return 0;
+        to->i = (bit_length(a.i) + b.i - 1) / b.i;
+        return 1;
     case 'm': to->i = a.i < b.i ? a.i : b.i; return 1;
     case 'M': to->i = a.i > b.i ? a.i : b.i; return 1;
     case 'g': case 's': { /* magic number and shift: see kgen/schedule/divisors.py */
@@ -1038,7 +1042,7 @@ static int set_steps(Rules *rules, PyObject *sequence) {
         PyObject *one = entry(sequence, n);
         if (!one || !PyArg_ParseTuple(one, "Ciii", &code, &s->to, &s->a, &s->b)) return -1;
         s->operation = (char)code;
-        if (!strchr("+-*/%kmMgGs=!<lfASPQnNEDLK", code)) return wrong("no such step");
+        if (!strchr("+-*/%kdmMgGs=!<lfASPQnNEDLK", code)) return wrong("no such step");
         if (register_of(rules, s->to) || register_of(rules, s->a) || register_of(rules, s->b)) return -1;
     }
     return 0;

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from kgen.call.fastpath import FastCall, ObservedCall
 
 #: Of one program: each call tries them in turn, those for one layout first.
-MAX_LAYOUTS, MAX_CLASSES = 8, 48
+MAX_LAYOUTS, MAX_CLASSES = 8, 256
 #: Layouts of one kernel whose class is looked for; of later ones, it is for every fourth.
-MANY_LAYOUTS = 32
+MANY_LAYOUTS = 128
 #: Computations of all classes; then they are forgotten.
 _MAX_NUMBERS = 1 << 16
 

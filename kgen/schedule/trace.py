@@ -20,10 +20,10 @@ from typing import Any, Literal
 from kgen.records import dataclass
 from kgen.schedule.divisors import magic_number, signed_magic
 from kgen.schedule.expressions import Expr, Int, Name, Op
-from kgen.schedule.leading_bits import last_bit, leading_bits
+from kgen.schedule.leading_bits import digits, last_bit, leading_bits
 
 Operation = Literal[
-    "input", "constant", "+", "-", "*", "/", "//", "%", "min", "max", "magic", "magic64", "shift", "leading"
+    "input", "constant", "+", "-", "*", "/", "//", "%", "min", "max", "magic", "magic64", "shift", "leading", "digits"
 ]
 Relation = Literal["==", "!=", "<", "<="]
 Number = int | float
@@ -35,6 +35,7 @@ Guard = tuple[Relation, int, int]
 _FUNCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
     "%": operator.mod, "min": min, "max": max, "leading": leading_bits,
+    "digits": digits,
 }  # fmt: skip
 _RELATIONS: Mapping[Relation, Callable[[Any, Any], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
@@ -133,6 +134,12 @@ class Trace:
         if self.keys is None:
             return self.check("<=", bound, number)
         return bool(self.keyed(self.apply("min", self.apply("max", number - (bound - 1), 0), 1)))
+
+    def rough_keys(self) -> dict[int, int]:
+        """The digits in base 4 of the numbers whose first bits are keys; these have as many as the numbers."""
+        first = {self.nodes[n][1]: bits for n, bits in (self.keys or {}).items() if self.nodes[n][0] == "leading"}
+        found = [self.apply("digits", Traced(self, number, bits), 2) for number, bits in first.items()]
+        return {one.node: one.value for one in found}
 
     def is_whole(self, node: int) -> bool:
         """Whether a node is an integer."""

@@ -19,7 +19,7 @@ import pytest
 
 import kgen
 import kgen.call.device  # it keeps the backend_of that it imports, so no test may replace that before
-from kgen import KgenError
+from kgen import KgenError, families, pipeline
 from kgen.arrays import numpy_
 from kgen.arrays.numpy_ import TO_NUMPY
 from kgen.call.engine import Engine
@@ -30,7 +30,10 @@ from kgen.runtime.backend import HostBackend
 from kgen.runtime.cpu import module as cpu
 from kgen.runtime.launcher import LoadedKernels
 from kgen.runtime.parameters import Signature
+from kgen.schedule.cost import predict
+from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.target import HOPPER, PORTABLE, Target
+from kgen.schedule.trace import Trace
 
 Launch = tuple[Any, ...]
 
@@ -196,6 +199,16 @@ def lowerings(monkeypatch: pytest.MonkeyPatch, kernel: kgen.Kernel) -> list[None
     return found
 
 
+def step(rng: Random, shape: list[int], layouts: list[Layout]) -> None:
+    """Change one extent, or one array's layout."""
+    if rng.random() < 0.5:
+        axis, other = rng.randrange(len(shape)), random_shape(rng, len(shape))
+        shape[axis] = other[axis] if prod(shape) < 1 << 20 else 2
+    else:
+        which = rng.randrange(len(layouts))
+        layouts[which] = mutated(rng, layouts[which], len(layouts))
+
+
 @pytest.mark.parametrize(
     ("program", "target"),
     [
@@ -208,7 +221,11 @@ def lowerings(monkeypatch: pytest.MonkeyPatch, kernel: kgen.Kernel) -> list[None
 def test_launches_are_the_full_paths(
     program: str, target: Target, launches: list[Launch], monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    """A random walk over layouts, in small steps: most are of a known class, or just outside of one."""
+    """A random walk over layouts, in small steps: most are of a known class, or just outside of one.
+
+    With keys that are exact: where they are rough, another kernel may be as good.
+    """
+    monkeypatch.setattr(Trace, "rough_keys", lambda trace: trace.keys or {})
     monkeypatch.setattr(backend, "backend_of", lambda device: HostBackend(target=target))
     rng = Random(f"{program} {target.name}")
     fast, full = (kgen.jit(program, device="cpu") for _ in range(2))
@@ -221,19 +238,11 @@ def test_launches_are_the_full_paths(
         given = rng.random() < 0.3 and len(fast.outputs) == 1
         for _ in range(STEPS):
             args = [array(x, shape, d) for x, d in zip(layouts, dtypes, strict=False)]
-            out = None
-            if given:
-                whole = replace(layouts[-1], missing=(False,) * rank)
-                out = array(whole, shape, FLOAT32)
+            out = array(replace(layouts[-1], missing=(False,) * rank), shape, FLOAT32) if given else None
             full._engine.fast_calls.clear()
             found, wanted = called(fast, launches, args, out), called(full, launches, args, out)
             assert found == wanted, (shape, dtypes, layouts)  # without the arrays, which pytest would read
-            if rng.random() < 0.5:
-                axis, other = rng.randrange(rank), random_shape(rng, rank)
-                shape[axis] = other[axis] if prod(shape) < 1 << 20 else 2
-            else:
-                which = rng.randrange(len(layouts))
-                layouts[which] = mutated(rng, layouts[which], len(layouts))
+            step(rng, shape, layouts)
     assert len(lowered) < 0.95 * count
 
 
@@ -271,6 +280,51 @@ def test_a_new_layout_of_a_known_class_is_not_lowered(
     launches.clear()
     for n in range(3, 40):
         kernel(*arrays(n))
-    assert len(lowered) <= (10 if name == "transposed" else 0)
+    assert len(lowered) <= (5 if name == "transposed" else 0)
     assert len(kernel._engine.fast_calls) <= (3 if name == "transposed" else 1), "they differ in more than a key"
     assert len(launches) >= 37
+
+
+def transposed(rng: Random) -> tuple[Any, Any]:
+    """Two arrays of any size up to 5,000 x 5,000, one of which is transposed."""
+    n, m = (round(2 * 2500 ** rng.random()) for _ in range(2))
+    return dense(n, m), dense(m, n).T
+
+
+def seconds(facts: Facts, choice: Choice) -> float:
+    """As predicted."""
+    walk = families.family_of(choice.schedule).walk
+    assert walk is not None
+    return predict(walk(facts, choice), facts.tuning.costs)
+
+
+def test_kernels_for_sizes_within_a_factor_of_four_are_as_fast(
+    launches: list[Launch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By prediction: where a known class has another kernel than this layout's own, it takes hardly longer."""
+    monkeypatch.setattr(backend, "backend_of", lambda device: HostBackend(target=HOPPER))
+    chosen: list[tuple[Facts, Choice]] = []
+
+    def choose(facts: Any, *among: Any) -> Choice:
+        chosen.append((facts, families.choose(facts, *among)))
+        return chosen[-1][1]
+
+    monkeypatch.setattr(pipeline, "choose", choose)
+    fast, full = (kgen.jit("out = a + b", device="cpu") for _ in range(2))
+    lowered, slower, rng = lowerings(monkeypatch, fast), 0, Random(4)
+    for _ in range(150):
+        args = transposed(rng)
+        known = len(lowered)
+        launches.clear()
+        fast(*args)
+        if len(lowered) > known:
+            continue
+        schedule = launches[0][1]
+        full._engine.fast_calls.clear()
+        chosen.clear()
+        full(*args)
+        for facts, choice in chosen[:1]:  # the rest is of traced numbers
+            own, other = (seconds(facts, c) for c in (choice, replace(choice, schedule=schedule)))
+            slower += other > 1.1 * own
+    assert len(lowered) < 90
+    assert slower <= 3

@@ -12,7 +12,7 @@ import pytest
 
 from kgen.call.fastpath.native_rules import _FLOAT, _WHOLE
 from kgen.schedule.divisors import magic_number, signed_magic
-from kgen.schedule.leading_bits import leading_bits
+from kgen.schedule.leading_bits import digits, leading_bits
 from kgen.schedule.trace import _FUNCTIONS, _RELATIONS, Guard, Trace, keyed, leading
 
 from .test_limits import description, rules
@@ -85,6 +85,17 @@ def test_leading_bits_are_bounds_or_keys() -> None:
     assert [trace.nodes[n][0] for n in trace.keys] == ["leading", "%"]
 
 
+def test_rough_keys_are_the_digits_of_what_has_its_first_bits_as_a_key() -> None:
+    trace = Trace(keys={})
+    for number in (trace.input(1000), trace.input(0), trace.input(17)):
+        leading(number, 2)
+        leading(number, 1)
+        keyed(number % 4)
+    rough = trace.rough_keys()
+    assert list(rough.values()) == [5, 0, 3]  # of base 4
+    assert [trace.nodes[n][0] for n in rough] == ["digits"] * 3
+
+
 def test_ratios_are_floats() -> None:
     trace = Trace()
     n = trace.input(10)
@@ -101,7 +112,7 @@ def computed(extension: Any, operation: str, one: int, other: int) -> Any:
     return result if result is NotImplemented else result[0]
 
 
-@pytest.mark.parametrize("operation", [o for o in _WHOLE if o in _FUNCTIONS and o != "leading"])
+@pytest.mark.parametrize("operation", [o for o in _WHOLE if o in _FUNCTIONS and o not in ("leading", "digits")])
 def test_integers_in_c(extension: Any, how: str, operation: str) -> None:
     rng = Random(operation)
     pairs = [(a, b) for a in EDGES for b in EDGES] + [(rng.randrange(-99, 99), rng.randrange(-9, 9)) for _ in range(99)]
@@ -122,6 +133,13 @@ def test_leading_bits_in_c(extension: Any, how: str, bits: int) -> None:
     for n in (*EDGES, *range(100)):
         assert computed(extension, "k", n, bits) == leading_bits(n, bits)
     assert computed(extension, "k", 100, 0) is NotImplemented
+
+
+@pytest.mark.parametrize("bits", [1, 2, 70])
+def test_digits_in_c(extension: Any, how: str, bits: int) -> None:
+    for n in (*(n for n in EDGES if n >= 0), *range(100)):
+        assert computed(extension, "d", n, bits) == digits(n, bits)
+    assert computed(extension, "d", 100, 0) is NotImplemented
 
 
 def test_known_keys_in_c(extension: Any, how: str) -> None:

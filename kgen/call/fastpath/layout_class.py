@@ -21,6 +21,7 @@ from kgen.layout.iterator import IterationSpace
 from kgen.layout.overlap import Region, byte_range
 from kgen.lowering import Layouts, Lowered, Specialised
 from kgen.operands import Argument, ArrayOperand, Operands, Sizes
+from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
 from kgen.runtime.launcher import Launcher
 from kgen.runtime.parameters import Place
@@ -46,7 +47,8 @@ class LayoutClass:
 
     ``inputs``: in the order of the trace.  ``fresh``: the extents and strides of each output that a call allocates.
     ``grids``: the blocks of each kernel.  ``views``: the address of each view.  ``keys``: on whose values times were
-    predicted.  ``known``: those for which the decision is this one; it grows while calls use it.
+    predicted; without reductions, the bits of results do not depend on the kernel, and sizes within a factor of 4 are
+    alike.  ``known``: those for which the decision is this one; it grows while calls use it.
     """
 
     trace: Trace
@@ -116,7 +118,7 @@ def layout_class(call: ObservedCall) -> LayoutClass | None:
     grids = [(number(x), number(y), number(z)) for x, y, z in (launch.grid for launch in launches)]
     values = tuple(_values(trace, launcher, lowered, launches))
     made, views = _fresh(call, lowered, trace), _views(lowered, trace)
-    keys = trace.keys or {}
+    keys = (trace.keys or {}) if any(isinstance(s.step, ReductionStep) for s in lowered.steps) else trace.rough_keys()
     return LayoutClass(
         trace, tuple(traced.inputs), trace.conditions(), made, tuple(grids), values, views, tuple(keys),
         {tuple(keys.values())},

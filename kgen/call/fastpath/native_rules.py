@@ -12,7 +12,7 @@ Step = tuple[str, int, int, int]
 
 _WHOLE = {
     "+": "+", "-": "-", "*": "*", "//": "/", "%": "%", "min": "m", "max": "M", "magic": "g", "magic64": "G",
-    "shift": "s", "leading": "k",
+    "shift": "s", "leading": "k", "digits": "d",
     "==": "=", "!=": "!", "<": "<", "<=": "l",
 }  # fmt: skip
 _FLOAT = {

@@ -22,7 +22,7 @@ from kgen.call.fastpath.codegen import (
 from kgen.call.fastpath.layout_class import Input, LayoutClass, layout_class
 from kgen.call.fastpath.native import native_call
 from kgen.schedule.divisors import magic_number, signed_magic
-from kgen.schedule.leading_bits import leading_bits
+from kgen.schedule.leading_bits import digits, leading_bits
 
 
 def class_of(call: ObservedCall) -> tuple[ObservedCall, LayoutClass] | None:
@@ -135,6 +135,9 @@ class _Numbers:
             case "leading":
                 self._text.names["leading_bits"] = leading_bits
                 return f"leading_bits({one}, {other})"
+            case "digits":
+                self._text.names["digits"] = digits
+                return f"digits({one}, {other})"
             case "min" | "max":
                 return f"({one} if {one} {'<' if operation == 'min' else '>'} {other} else {other})"
         return f"({one} {operation} {other})"
