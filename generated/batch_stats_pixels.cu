@@ -251,7 +251,7 @@ batch_stats_pixels_columns_3_split(const unsigned char* image_ptr,
 
     // The elements after the last whole vector: a thread each.
     __syncthreads();
-    if (last == layout.height && threadIdx.x < layout.height * 3 % 8) {
+    if (last == layout.height && (int)threadIdx.x < layout.height * 3 % 8) {
         const int at = layout.height * 3 / 8 * 8 + threadIdx.x;
         IntegerMoments var_single = IntegerMoments::identity();
         const unsigned char image_v = image_ptr[at];

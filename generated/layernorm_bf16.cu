@@ -53,7 +53,7 @@ static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 // Makes a group opaque to the compiler, so that elements stay packed in words until they are used: in half the
 // registers, or fewer.
 template <typename T, int N, int Bytes>
-static __device__ __forceinline__ void keep_packed(Pack<T, N, Bytes>& x)
+static __device__ __forceinline__ void keep_packed([[maybe_unused]] Pack<T, N, Bytes>& x)
 {
 #if defined(__CUDA_ARCH__)
     unsigned int* const words = reinterpret_cast<unsigned int*>(&x);

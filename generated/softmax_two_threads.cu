@@ -169,7 +169,7 @@ static __device__ __forceinline__ void store_rows(T* rows, const T* shared, int 
     for (int i = N * threadIdx.x; i <= count - N; i += N * Block) {
         *reinterpret_cast<Access*>(rows + i) = *reinterpret_cast<const Access*>(shared + i);
     }
-    if (threadIdx.x < count % N) {  // the rest: only the last block's count is no multiple of N
+    if ((int)threadIdx.x < count % N) {  // the rest: only the last block's count is no multiple of N
         const int i = count - 1 - threadIdx.x;
         rows[i] = shared[i];
     }

@@ -1274,7 +1274,196 @@ static PyTypeObject CallType = {
     .tp_vectorcall_offset = offsetof(Call, vectorcall),
 };
 
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "kgen._call", .m_size = -1};
+/* --- calls by XLA: repeated ones launch without Python (kgen/runtime/xla_ffi.py) ----------------------------------- */
+
+/* The structs of XLA's C API (xla/ffi/api/c_api.h), as far as they are read.  Each begins with its size. */
+#define XLA_HEAD size_t size; void *extension
+typedef struct { XLA_HEAD; int major, minor; } XlaVersion;
+typedef struct { size_t size; XlaVersion version; uint32_t traits; } XlaMetadata;
+typedef struct { size_t size; int type; void *next; XlaMetadata *metadata; } XlaQuestion;
+typedef struct { XLA_HEAD; void *context, *stream; } XlaStream;
+typedef struct { XLA_HEAD; const char *message; int code; } XlaError;
+typedef struct {
+    XLA_HEAD;
+    XlaVersion version;
+    void *internal, *(*create_error)(XlaError *), *error_message, *destroy_error, *register_handler;
+    void *(*find_stream)(XlaStream *);
+} XlaApi;
+typedef struct { XLA_HEAD; int dtype; void *data; int64_t rank, *extents; } XlaBuffer;
+typedef struct { XLA_HEAD; int64_t count; int *types; XlaBuffer **items; } XlaBuffers;
+typedef struct { const char *start; size_t length; } XlaName;
+typedef struct { int dtype; void *value; } XlaScalar;
+typedef struct { XLA_HEAD; int64_t count; int *types; XlaName **names; XlaScalar **items; } XlaAttributes;
+typedef struct {
+    XLA_HEAD;
+    XlaApi *api;
+    void *context;
+    int stage;
+    XlaBuffers arguments, results;
+    XlaAttributes attributes;
+} XlaFrame;
+enum { XLA_METADATA = 1, XLA_SCALAR = 3, XLA_BOOL = 1, XLA_INTERNAL = 13 };
+
+/* What calls agree in that one Again serves: the handler, dtypes and shapes of buffers, and attributes. */
+typedef struct { size_t bytes; unsigned char memory[1024]; } Key;
+typedef struct Replay {
+    struct Replay *next;
+    Again *again;
+    int buffers[MAX_VALUES]; /* the buffer of each value: arguments, then results; -1 for scalars */
+    Key key;
+} Replay;
+
+/* Replays are read without the GIL, and never removed. */
+#define REPLAY_LISTS 256
+#define MAX_REPLAYS 4096
+static Replay *replays[REPLAY_LISTS];
+static int replay_count;
+static PyObject *xla_called; /* takes the address of a frame, whether it is on a device, and whether it has a replay */
+
+static int add(Key *key, const void *from, size_t bytes) {
+    if (bytes > sizeof key->memory - key->bytes) return 0;
+    memcpy(key->memory + key->bytes, from, bytes);
+    key->bytes += bytes;
+    return 1;
+}
+
+static int add_buffers(Key *key, const XlaBuffers *buffers) {
+    if (!add(key, &buffers->count, sizeof buffers->count)) return 0;
+    for (int64_t i = 0; i < buffers->count; i++) {
+        const XlaBuffer *one = buffers->items[i];
+        if (!add(key, &one->dtype, sizeof one->dtype) || !add(key, &one->rank, sizeof one->rank) ||
+            !add(key, one->extents, (size_t)one->rank * sizeof *one->extents)) return 0;
+    }
+    return 1;
+}
+
+/* 0 for a call whose key is too long. */
+static int key_of(const XlaFrame *frame, int on_device, Key *key) {
+    key->bytes = 0;
+    if (!add(key, &on_device, sizeof on_device) || !add_buffers(key, &frame->arguments) ||
+        !add_buffers(key, &frame->results)) return 0;
+    for (int64_t i = 0; i < frame->attributes.count; i++) {
+        const XlaName *name = frame->attributes.names[i];
+        const XlaScalar *scalar = frame->attributes.items[i];
+        if (frame->attributes.types[i] != XLA_SCALAR || !add(key, &name->length, sizeof name->length) ||
+            !add(key, name->start, name->length) || !add(key, &scalar->dtype, sizeof scalar->dtype) ||
+            !add(key, scalar->value, scalar->dtype == XLA_BOOL ? 1 : 8)) return 0; /* bools, or int64 and float64 */
+    }
+    return 1;
+}
+
+static Replay **list_of(const Key *key) {
+    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+    for (size_t i = 0; i < key->bytes; i++) hash = (hash ^ key->memory[i]) * 0x100000001b3;
+    return &replays[(hash ^ hash >> 32) % REPLAY_LISTS];
+}
+
+static Replay *find_replay(const Key *key) {
+    Replay *one = __atomic_load_n(list_of(key), __ATOMIC_ACQUIRE);
+    while (one && (one->key.bytes != key->bytes || memcmp(one->key.memory, key->memory, key->bytes))) one = one->next;
+    return one;
+}
+
+/* 1 if kernels were launched on the buffers of a call; 0 if Python has to, or has to say what failed. */
+static int launched(const Replay *replay, const XlaFrame *frame) {
+    Call *call = replay->again->call;
+    uint64_t pointers[MAX_OPERANDS];
+    unsigned char memory[MAX_BYTES] __attribute__((aligned(16)));
+    XlaStream stream = {sizeof stream, NULL, frame->context, NULL};
+    for (Py_ssize_t i = 0; i < call->operands; i++) {
+        int64_t n = replay->buffers[call->where[i]], given = frame->arguments.count;
+        pointers[i] = (uint64_t)(uintptr_t)(n < given ? frame->arguments.items[n] : frame->results.items[n - given])->data;
+        if (!lies_at(call->place[i], pointers[i])) return 0;
+    }
+    if (!apart(call, pointers)) return 0;
+    if (call->current) {
+        void *context = NULL;
+        if (((GetContext)(uintptr_t)call->get_context)(&context) || (uint64_t)(uintptr_t)context != call->context) return 0;
+        if (frame->api->find_stream(&stream)) return 0;
+    }
+    memcpy(memory, replay->again->memory, call->bytes);
+    write_pointers(call, pointers, memory);
+    if (!call->acquire) {
+        int which;
+        return !launch(call, (uint64_t)(uintptr_t)stream.stream, memory, NULL, &which);
+    }
+    PyGILState_STATE state = PyGILState_Ensure();
+    int failed = start(call, (uint64_t)(uintptr_t)stream.stream, memory, NULL);
+    if (failed) PyErr_Clear();
+    PyGILState_Release(state);
+    return !failed;
+}
+
+static void *handle(XlaFrame *frame, int on_device) {
+    const XlaQuestion *question = frame->extension;
+    if (question && question->type == XLA_METADATA) {
+        question->metadata->version.major = frame->api->version.major;
+        question->metadata->version.minor = frame->api->version.minor;
+        question->metadata->traits = 0;
+        return NULL;
+    }
+    Key key;
+    Replay *replay = key_of(frame, on_device, &key) ? find_replay(&key) : NULL;
+    if (replay && launched(replay, frame)) return NULL;
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *found = PyObject_CallFunction(xla_called, "Kii", (unsigned long long)(uintptr_t)frame, on_device, !!replay);
+    void *error = found && found != Py_None ? PyLong_AsVoidPtr(found) : NULL;
+    if (PyErr_Occurred()) {
+        PyErr_WriteUnraisable(xla_called);
+        XlaError given = {sizeof given, NULL, "kgen failed", XLA_INTERNAL};
+        error = frame->api->create_error(&given);
+    }
+    Py_XDECREF(found);
+    PyGILState_Release(state);
+    return error;
+}
+
+static void *handle_on_host(XlaFrame *frame) { return handle(frame, 0); }
+static void *handle_on_device(XlaFrame *frame) { return handle(frame, 1); }
+
+static PyObject *xla_handlers(PyObject *module, PyObject *called) {
+    (void)module;
+    Py_XSETREF(xla_called, Py_NewRef(called));
+    return Py_BuildValue("KK", (unsigned long long)(uintptr_t)handle_on_host, (unsigned long long)(uintptr_t)handle_on_device);
+}
+
+static PyObject *xla_repeat(PyObject *module, PyObject *arguments) {
+    unsigned long long address;
+    int on_device;
+    PyObject *again, *buffers;
+    Py_ssize_t count;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "KpO!O!", &address, &on_device, &AgainType, &again, &PyTuple_Type, &buffers)) return NULL;
+    XlaFrame *frame = (XlaFrame *)(uintptr_t)address;
+    Replay *made = PyMem_Calloc(1, sizeof(Replay));
+    if (!made) return PyErr_NoMemory();
+    Py_ssize_t end = frame->arguments.count + frame->results.count;
+    if (integers(buffers, made->buffers, MAX_VALUES, &count, -1, end) || count != ((Again *)again)->count) {
+        PyMem_Free(made);
+        if (!PyErr_Occurred()) wrong("each value has a buffer, or -1");
+        return NULL;
+    }
+    if (replay_count >= MAX_REPLAYS || !key_of(frame, on_device, &made->key)) {
+        PyMem_Free(made);
+        Py_RETURN_NONE;
+    }
+    made->again = (Again *)Py_NewRef(again);
+    Replay **list = list_of(&made->key);
+    made->next = __atomic_load_n(list, __ATOMIC_ACQUIRE);
+    while (!__atomic_compare_exchange_n(list, &made->next, made, 0, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {}
+    __atomic_add_fetch(&replay_count, 1, __ATOMIC_RELAXED);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"xla_handlers", xla_handlers, METH_O,
+     "xla_handlers(called): the addresses of XLA's handlers on the host and on devices, which call it for what is new."},
+    {"xla_repeat", xla_repeat, METH_VARARGS,
+     "xla_repeat(frame, on_device, again, buffers): the next calls like this one launch what `again` launches."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "kgen._call", .m_size = -1, .m_methods = functions};
 
 PyMODINIT_FUNC PyInit__call(void) {
     if (PyType_Ready(&CallType) || PyType_Ready(&AgainType)) return NULL;

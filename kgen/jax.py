@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from kgen.call.plan import run_to_repeat
 from kgen.diagnostics import error, public
 from kgen.dtypes import DTYPES, DType
 from kgen.ir.graph import IndexMap
@@ -15,9 +16,9 @@ from kgen.records import dataclass
 from kgen.spec import Spec, c_strides
 
 if TYPE_CHECKING:
-    from kgen.runtime.xla_ffi import Buffer
+    from kgen.runtime.xla_ffi import Buffer, Repeated, Request
 
-_handlers: dict[str, Any] = {}  #: by the name of XLA's target, for the life of the process
+_registered: dict[str, int] = {}  #: numbers of programs, by the names of XLA's targets
 
 #: Ops whose results depend on the place of an axis.
 _OF_AXES = frozenset({"reduce", "index", "expand", "size", "gather"})
@@ -46,14 +47,15 @@ def op(program: str | Kernel) -> Callable[..., Any]:
     constants of the compiled call.  Returns new arrays: those of ``inout`` arguments first, then the outputs; one
     array, or a tuple of several.  JAX refuses gradients.
 
-    XLA calls the kernel through a Python function, on its own stream: no arrays are copied, and nothing waits.
+    XLA calls the kernel on its own stream: no arrays are copied, and nothing waits.  The first call for some shapes
+    runs Python code; where kgen was built with a C compiler, later ones do not.
     Raises :class:`~kgen.KgenError`: ``bad-call``, ``unsupported-dtype``, and what a call raises.
     """
     kernel = program if isinstance(program, Kernel) else jit(program)
     if not kernel.inputs:
         raise error("bad-call", "a function of JAX needs an array argument, and this program has none")
     # Compiled once for all calls with the same types and params; inside jax.jit it leaves no trace of its own.
-    traced = _jax().jit(partial(_traced, kernel, _registered(kernel)), static_argnums=0, inline=True)
+    traced = _jax().jit(partial(_traced, kernel, *_register(kernel)), static_argnums=0, inline=True)
 
     def call(*arrays: Any, **params: Any) -> Any:
         return traced(tuple(_attribute(*param) for param in params.items()), *arrays)
@@ -62,26 +64,33 @@ def op(program: str | Kernel) -> Callable[..., Any]:
     return call
 
 
-def _registered(kernel: Kernel) -> str:
-    """The name under which XLA knows a kernel.  It depends on the program alone, as compiled calls may be kept."""
-    from kgen.runtime.xla_ffi import handler
+def _register(kernel: Kernel) -> tuple[str, int]:
+    """The name and the number by which XLA knows a kernel.  They depend on the program alone, as compiled calls may be
+    kept.
+    """
+    from kgen.call.fastpath.native import extension
+    from kgen.runtime.xla_ffi import handlers, register
 
     ffi = _jax().ffi
-    meaning = repr((kernel.program.source.text, kernel.options))
-    target = f"kgen_{kernel.name}_{hashlib.sha256(meaning.encode()).hexdigest()[:16]}"
-    if target not in _handlers:
-        on_host, on_device = handler(partial(_run, kernel, True), False), handler(partial(_run, kernel, False), True)
-        ffi.register_ffi_target(target, ffi.pycapsule(on_host), platform="cpu")
-        ffi.register_ffi_target(target, ffi.pycapsule(on_device), platform="CUDA")
-        _handlers[target] = on_host, on_device
-    return target
+    digest = hashlib.sha256(repr((kernel.program.source.text, kernel.options)).encode())
+    target = f"kgen_{kernel.name}_{digest.hexdigest()[:16]}"
+    if target not in _registered:
+        _registered[target] = int.from_bytes(digest.digest()[:8], "little", signed=True)
+        register(_registered[target], partial(_run, kernel))
+        for handler, platform in zip(handlers(extension()), ("cpu", "CUDA"), strict=True):
+            ffi.register_ffi_target(target, ffi.pycapsule(handler), platform=platform)
+    return target, _registered[target]
 
 
-def _traced(kernel: Kernel, target: str, attributes: tuple[Attribute, ...], *given: Any) -> Any:
+def _traced(kernel: Kernel, target: str, program: int, attributes: tuple[Attribute, ...], *given: Any) -> Any:
     """The call as an operation of JAX.
 
     Where axes have no meaning of their own, arrays get one rank first: vmap puts the batch in front of each.
     """
+    import numpy as np
+
+    from kgen.runtime.xla_ffi import PROGRAM
+
     jax = _jax()
     params = {a.name: a.value.item() for a in attributes}
     arrays = [jax.numpy.asarray(x) for x in given]
@@ -96,7 +105,7 @@ def _traced(kernel: Kernel, target: str, attributes: tuple[Attribute, ...], *giv
     aliases = {place: i for i, place in enumerate(updated)}
     call = jax.ffi.ffi_call(target, types, vmap_method=batched, input_output_aliases=aliases)
     of_one_rank = [x.reshape(_of_rank(rank, x.shape)) for x in arrays]
-    found = call(*of_one_rank, **{a.name: a.value for a in attributes})
+    found = call(*of_one_rank, **{a.name: a.value for a in attributes}, **{PROGRAM: np.int64(program)})
     shaped = [x.reshape(s.shape) for x, s in zip(found, results, strict=True)]
     return shaped[0] if len(shaped) == 1 else tuple(shaped)
 
@@ -156,25 +165,25 @@ def _attribute(name: str, value: Any) -> Attribute:
     raise error("bad-call", f"the param `{name}` is no bool, int or float", "make it an input")
 
 
-def _run(
-    kernel: Kernel, on_host: bool, args: list[Buffer], rets: list[Buffer], params: dict[str, Any], stream: int
-) -> None:
+def _run(kernel: Kernel, request: Request) -> Repeated | None:
     """Queue the kernel on XLA's memory.  What is updated in place has the memory of its result."""
     from kgen.arrays.base import CPU, cuda
     from kgen.arrays.xla import XlaArray, current
+    from kgen.runtime.xla_ffi import Repeated
 
-    device = CPU if on_host else cuda(_device_of([*args, *rets]))
-
-    def array(of: Buffer) -> XlaArray:
-        return XlaArray(_spec(of.dtype, of.shape), of.address, device)
-
-    updated = iter(rets)
-    given = [
-        array(next(updated) if a.role == "inout" else b) for a, b in zip(kernel.program.arguments, args, strict=True)
-    ]
-    out = tuple(map(array, updated))
-    current.handle = stream
-    kernel(*given, out=None if not out else out[0] if len(out) == 1 else out, **params)
+    buffers = [*request.args, *request.rets]
+    device = CPU if request.stream is None else cuda(_device_of(buffers))
+    results = iter(range(len(request.args), len(buffers)))
+    places = [next(results) if a.role == "inout" else i for i, a in enumerate(kernel.program.arguments)]
+    arrays = [XlaArray(_spec(b.dtype, b.shape), b.address, device) for b in buffers]
+    given, outs = tuple(arrays[i] for i in places), [*results]
+    out = None if not outs else arrays[outs[0]] if len(outs) == 1 else tuple(arrays[i] for i in outs)
+    current.handle = request.stream or 0
+    if not request.is_new:
+        kernel(*given, out=out, **request.attributes)
+        return None
+    again = run_to_repeat(kernel._engine, given, request.attributes, out)
+    return None if again is None else Repeated(again, (*places, *(-1 for _ in request.attributes), *outs))
 
 
 @lru_cache(maxsize=1024)

@@ -1,16 +1,21 @@
 """Handlers of XLA's foreign function interface, as Python functions: the structs of its C API, read by ctypes.
 
 No compiler is needed.  XLA's threads take Python's lock for a call, as for ``jax.pure_callback``, but arrays stay where
-they are, and kernels are queued on XLA's stream.
+they are, and kernels are queued on XLA's stream.  Where ``kgen/_call.c`` is built, it launches repeated calls without
+Python.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 from kgen.records import dataclass
+
+#: The attribute of a call that says which program it is of.
+PROGRAM = "kgen.program"
 
 _METADATA = 1  #: the kind of extension with which XLA asks for the version of a handler
 _SCALAR = 3  #: the kind of an attribute
@@ -67,24 +72,66 @@ class Buffer:
     shape: tuple[int, ...]
 
 
-#: What a handler calls: arguments, results, scalar attributes, and the stream (0 on the CPU).
-Called = Callable[[list[Buffer], list[Buffer], dict[str, Any], int], None]
+class Repeated(NamedTuple):
+    """What ``_call.c`` repeats: a call with its arguments, and the buffer of each value, -1 for scalars."""
+
+    again: Any
+    buffers: tuple[int, ...]
 
 
-def handler(called: Called, has_stream: bool) -> Any:
-    """A C function, to be kept alive as long as XLA may call it.  An exception becomes an error of XLA's."""
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call: arguments, results, scalar attributes, and the stream (None on the CPU).
 
-    def handle(address: int) -> int | None:
-        frame = _CallFrame.from_address(address)
-        try:
-            if not _describe(frame):
-                stream = _stream(frame) if has_stream else 0
-                called(_buffers(frame.args), _buffers(frame.rets), _attributes(frame.attributes), stream)
-        except BaseException as problem:  # nothing above could catch it
-            return _error(frame, f"{type(problem).__name__}: {problem}")
-        return None
+    ``is_new``: whether it is worth while to give back how to repeat it.
+    """
 
-    return _Function(handle)
+    args: list[Buffer]
+    rets: list[Buffer]
+    attributes: dict[str, Any]
+    stream: int | None
+    is_new: bool
+
+
+#: Runs a program.
+Called = Callable[[Request], Repeated | None]
+
+_programs: dict[int, Called] = {}
+
+
+def register(program: int, called: Called) -> None:
+    """Calls whose attribute :data:`PROGRAM` is this number are of this program."""
+    _programs[program] = called
+
+
+@cache
+def handlers(module: Any) -> tuple[Any, Any]:
+    """The C functions that XLA calls, on the host and on devices.  An exception becomes an error of XLA's.
+
+    ``module``: the C extension, or None.
+    """
+    if module is None:
+        on_host, on_device = (partial(_handle, None, on_device=where, is_known=True) for where in (False, True))
+    else:
+        on_host, on_device = module.xla_handlers(partial(_handle, module))
+    return _Function(on_host), _Function(on_device)
+
+
+def _handle(module: Any, address: int, on_device: bool, is_known: bool) -> int | None:
+    """The address of an error, if there is one.  ``is_known``: whether such calls are repeated, or cannot be."""
+    frame = _CallFrame.from_address(address)
+    try:
+        if not _describe(frame):
+            attributes = _attributes(frame.attributes)
+            called = _programs[attributes.pop(PROGRAM)]
+            stream = _stream(frame) if on_device else None
+            request = Request(_buffers(frame.args), _buffers(frame.rets), attributes, stream, not is_known)
+            repeated = called(request)
+            if repeated is not None:
+                module.xla_repeat(address, on_device, *repeated)
+    except BaseException as problem:  # nothing above could catch it
+        return _error(frame, f"{type(problem).__name__}: {problem}")
+    return None
 
 
 def _describe(frame: Any) -> bool:

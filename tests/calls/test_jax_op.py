@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import kgen
+from kgen.call.fastpath import native
+from kgen.runtime import xla_ffi
 
 jax = pytest.importorskip("jax", minversion="0.5", reason="jax is not installed")
 
@@ -64,6 +67,29 @@ def test_params_are_told_apart(axpy: Any) -> None:
     np.testing.assert_array_equal(whole(x, a=2), whole(x, a=True) * 2)
 
 
+def test_repeated_calls_run_no_python(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In C, for each shape, dtype and param after its first call; with memory in place and scratch memory as well."""
+    step = kgen.jax.op(f"inout p; param a = 2.0; p = p + a; out = sum(x * 2, axis=0) + {len(how)}")
+    requests: list[xla_ffi.Request] = []
+    number, run = next(reversed(xla_ffi._programs.items()))
+
+    def counted(request: xla_ffi.Request) -> xla_ffi.Repeated | None:
+        requests.append(request)
+        return run(request)
+
+    monkeypatch.setitem(xla_ffi._programs, number, counted)
+    compiled = jax.jit(lambda p, x: [step(p, x + n, a=5.0) for n in range(4)])
+    wide = jax.jit(lambda p, x: step(p, x))
+    for n in range(3):
+        p, x = integers(3) + n, integers(300, 5) - n
+        for place, (new, out) in enumerate(compiled(p, x)):
+            np.testing.assert_array_equal(new, p + 5)
+            np.testing.assert_array_equal(out, ((x + place) * 2).sum(axis=0) + len(how))
+        new, out = wide(p, x)
+        np.testing.assert_array_equal(new, p + 2)
+    assert len(requests) == (2 if how == "c" else 15)
+
+
 def test_errors(axpy: Any) -> None:
     x = integers(3, 4)
     with pytest.raises(ValueError, match="cannot be differentiated"):
@@ -82,15 +108,17 @@ def test_errors(axpy: Any) -> None:
 
 def test_an_error_of_a_call_is_xla_s(how: str) -> None:
     """Python's exceptions end in the handler."""
-    from kgen.runtime.xla_ffi import handler
 
-    def called(*given: Any) -> None:
+    def called(request: xla_ffi.Request) -> None:
         raise ValueError("planted")
 
-    made = handler(called, False)
+    on_host, _ = xla_ffi.handlers(native.extension())
+    xla_ffi.register(len(how), called)
     name = f"kgen_test_planted_{how}"  # registered once in a process
-    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(made), platform="cpu")
-    call = jax.ffi.ffi_call(name, jax.ShapeDtypeStruct((2,), np.float32))
+    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(on_host), platform="cpu")
+    call = partial(
+        jax.ffi.ffi_call(name, jax.ShapeDtypeStruct((2,), np.float32)), **{xla_ffi.PROGRAM: np.int64(len(how))}
+    )
     with (
         jax.default_device(jax.devices("cpu")[0]),
         pytest.raises(jax.errors.JaxRuntimeError, match="ValueError: planted"),

@@ -27,6 +27,7 @@ except KgenError as problem:
     pytest.skip(f"no NVRTC: {problem.diagnostics[0].message}", allow_module_level=True)
 
 NVCC = shutil.which("nvcc")
+CLANG_TIDY = shutil.which("clang-tidy")
 CUOBJDUMP = shutil.which("cuobjdump")
 # Large arguments of sin are reduced by way of a table in local memory; rare quotients are a call.
 LOCAL_MEMORY = re.compile(r"\b(sin|cos|tan|sincos)f?\(|\bdivide\(")
@@ -135,6 +136,36 @@ def test_nvcc(arch: int, part: int, tmp_path: Path) -> None:
     for process in running:
         _, errors = process.communicate()
         assert process.returncode == 0, errors
+
+
+@pytest.mark.whole
+@pytest.mark.skipif(NVCC is None or CLANG_TIDY is None, reason="no nvcc or no clang-tidy on this machine")
+@pytest.mark.parametrize("side", ["device", "host"])
+@pytest.mark.parametrize("arch", [75, 90, 120])
+def test_clang(arch: int, side: str, tmp_path: Path) -> None:
+    """clang's front end takes all texts together without a warning: that of clang-tidy, which has a wheel."""
+    assert NVCC is not None
+    assert CLANG_TIDY is not None
+    together = tmp_path / "together.cu"
+    together.write_text("".join(f'#include "{case.path}"\n' for case in CASES if case.oldest <= arch))
+    (tmp_path / "curand_mtgp32_kernel.h").touch()  # clang includes it, and not every toolkit has it
+    includes = subprocess.run([NVCC, "-dryrun", str(together)], capture_output=True, text=True, check=False).stderr
+    toolkit = re.search(r"^#\$ TOP=(.*)", includes, re.MULTILINE)
+    assert toolkit is not None, includes
+    command = [
+        CLANG_TIDY,
+        "--quiet",
+        "--checks=-*,clang-diagnostic-*",
+        "--allow-no-checks",
+        "--header-filter=.*",
+        str(together),
+        "--",
+    ]
+    command += ["-x", "cuda", f"--cuda-{side}-only", f"--cuda-path={Path(toolkit[1]).resolve()}", "-std=c++17"]
+    command += [f"--cuda-gpu-arch=sm_{arch}", "-Wall", "-Wextra", f"-isystem{tmp_path}"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "warning:" not in found.stdout, found.stdout
+    assert found.returncode == 0, found.stdout + found.stderr
 
 
 @pytest.mark.skipif(CUOBJDUMP is None, reason="no cuobjdump on this machine")
