@@ -2,7 +2,14 @@
 template <typename T>
 static __device__ __forceinline__ T float_floor_mod(T a, T b)
 {
-    const T r = fmod(a, b);
+    const T near = a / b;
+    T r;
+    if (fabs(near) < (T)(sizeof(T) == 4 ? 0x1p21 : 0x1p50)) {  // its floor is right, or one too many
+        const T whole = floor(near);
+        r = whole == 0 ? a : fma(-whole, b, a);
+    } else {
+        r = fmod(a, b);
+    }
     if (r == 0) return copysign((T)0, b);
     return (b < 0) != (r < 0) ? r + b : r;
 }
