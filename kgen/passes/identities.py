@@ -4,10 +4,15 @@ x * 1, x / 1, x - 0.0, x + -0.0      ->  x
 x / 2^k                              ->  x * 2^-k     (both are the correctly rounded quotient)
 x / 0.0, x // -0.0                   ->  x * inf, x * -inf
 x + 0, x | 0, x << 0, x & -1         ->  x            (integers)
+x - x, x ^ x                         ->  0            (integers; for bools, false)
+x & x, x | x, min(x, x), max(x, x)   ->  x            (integers and bools)
+x < x, x > x                         ->  false
 not not b, neg neg x                 ->  b, x
 0 - x, x * -1                        ->  neg x        (signed integers)
 where(c, x, x)                       ->  x
 cast to f16 of the widened f16 x     ->  x            (likewise bf16, fp8, and integers widened and narrowed again)
+cast to i64 of the float of i16 x    ->  cast x       (and other integers that both the float and the result can hold)
+round x, floor x, ceil x, trunc x    ->  x            (of an integer as a float)
 complex(real z, imag z)              ->  z
 max x, min x, prod x, over one       ->  x            (with keepdims, so that the shape stays)
 sum x, mean x, over one element      ->  x + 0.0      (floats: a sum begins at +0.0)
@@ -30,6 +35,7 @@ from kgen.passes.rewrite import constant, rewrite
 
 _INT_RIGHT_ZERO = frozenset({"add", "sub", "or", "xor", "shl", "shr"})
 _COMMUTES = frozenset({"add", "mul", "or", "xor", "and"})
+_IDEMPOTENT = frozenset({"and", "or", "min", "max"})
 
 
 def identities(kernel: Graph) -> Graph:
@@ -52,15 +58,39 @@ def _identity(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
             return op.args[0]
         case "div" | "floordiv" if op.dtype.is_float:
             return _division(builder, op, constant(args[1]))
-        case "exp" if _is_zero(builder, args[0]):
-            one = builder.const(1.0, op.dtype)
-            return builder.op("add", (op.args[0], one), shape=op.shape, span=op.span)
-    if len(op.args) != 2:
-        return None
+        case "exp" | "round" | "floor" | "ceil" | "trunc":
+            return _function(builder, op, args[0])
+    return _of_two(builder, op, args) if len(op.args) == 2 else None
+
+
+def _function(builder: Builder, op: Op, arg: Op) -> int | None:
+    """``exp`` of zero, or the rounding of what is an integer."""
+    if op.name == "exp":
+        if not _is_zero(builder, arg):
+            return None
+        return builder.op("add", (op.args[0], builder.const(1.0, op.dtype)), shape=op.shape, span=op.span)
+    return op.args[0] if arg.name == "cast" and builder.ops[arg.args[0]].dtype.is_int else None
+
+
+def _of_two(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
+    """An op of two values: equal ones, or a constant and another."""
+    if op.args[0] == op.args[1]:
+        return _of_equals(builder, op, args[0].dtype)
     negated = _negated(op, constant(args[0]), constant(args[1]))
     if negated is not None:
         return builder.op("neg", (negated,), shape=op.shape, span=op.span)
     return _neutral_operand(op, args)
+
+
+def _of_equals(builder: Builder, op: Op, dtype: DType) -> int | None:
+    """An op of a value and itself."""
+    if op.name in ("lt", "gt"):
+        return builder.const(False, op.dtype)
+    if not (dtype.is_int or dtype.is_bool):
+        return None
+    if op.name in _IDEMPOTENT:
+        return op.args[0]
+    return builder.const(False if dtype.is_bool else 0, dtype) if op.name in ("sub", "xor") else None
 
 
 def _neutral_operand(op: Op, args: Sequence[Op]) -> int | None:
@@ -177,13 +207,22 @@ def _cast(builder: Builder, op: Op, source: Op) -> int | None:
     if source.name != "cast" or not isinstance(op.attr, CastMode) or op.attr.saturate:
         return None  # a saturating cast changes infinities
     original = builder.ops[source.args[0]]
-    return source.args[0] if original.dtype is op.dtype and _is_exact(original.dtype, source.dtype) else None
+    if not _is_exact(original.dtype, source.dtype):
+        return None
+    if original.dtype is op.dtype:
+        return source.args[0]
+    if original.dtype.is_int and source.dtype.is_float and op.dtype.is_int and _is_exact(original.dtype, op.dtype):
+        mode = CastMode("rz", False)
+        return builder.op("cast", source.args, dtype=op.dtype, shape=op.shape, attr=mode, span=op.span)
+    return None
 
 
 def _is_exact(narrow: DType, wide: DType) -> bool:
     """Every value of ``narrow`` is one of ``wide``."""
     if narrow.is_float and wide.is_float:
         return narrow.mantissa <= wide.mantissa and narrow.exponent <= wide.exponent
+    if narrow.is_int and wide.is_float:
+        return max(-narrow.int_min, narrow.int_max) <= 1 << wide.mantissa + 1
     if narrow.is_int and wide.is_int:
         return narrow.int_min >= wide.int_min and narrow.int_max <= wide.int_max
     return narrow.is_bool and wide.is_int
