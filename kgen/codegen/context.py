@@ -31,7 +31,8 @@ class FieldContext:
 class LayoutContext:
     """A by-value layout struct and the lines that decompose an index; ``$i`` stands for the index.
 
-    ``stepped``: the same with coordinates that the lines of ``advance`` change to those of the next element.
+    ``stepped``: the same for the first element of a group; the lines of ``advance`` change its coordinates to those of
+    the next one.
     ``types``: what the struct is a template over, or empty.
     """
 
@@ -89,7 +90,8 @@ class KernelContext:
     With an alignment anchor, ``before`` is the number of elements of the first group that lie before the first element.
     ``packed``, ``direct_at_i`` and ``direct_at_e`` are the lines that call the element function: on element ``j`` of
     the packs, or directly on memory at ``i`` or ``e``; those of ``into_results`` write to ``results``.  Packs are
-    stored where the ``conditions`` hold.  ``types``: what it is a template over, where kernels call it; else empty.
+    stored where the ``conditions`` hold.  ``offsets``: of element ``e``; ``offsets_at_j``: of element ``j`` of a group.
+    ``types``: what it is a template over, where kernels call it; else empty.
     """
 
     template: str
@@ -107,6 +109,7 @@ class KernelContext:
     reads: tuple[OperandContext, ...]
     writes: tuple[OperandContext, ...]
     offsets: tuple[OffsetContext, ...]
+    offsets_at_j: tuple[OffsetContext, ...]
     conditions: tuple[str, ...]
     packed: tuple[str, ...]
     direct_at_i: tuple[str, ...]

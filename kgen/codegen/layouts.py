@@ -80,17 +80,17 @@ def as_variables(lines: Sequence[str]) -> list[str]:
     return [line.removeprefix("const ") if " c" in line.partition("=")[0] else line for line in lines]
 
 
-def next_coordinates(rank: int, last: int, signed: str) -> list[str]:
-    """Lines that change the coordinates ``c0`` to ``c<last>`` to those of the next element."""
+def next_coordinates(rank: int, last: int, signed: str, start: int = 0) -> list[str]:
+    """Lines that change the coordinates ``c<start>`` to ``c<last>`` to those of the next element or row."""
     lines: list[str] = []
-    for d in range(last + 1):
-        indent = "    " * d
+    for d in range(start, last + 1):
+        indent = "    " * (d - start)
         if d == rank - 1:
             lines.append(f"{indent}++c{d};")
         else:
             extent = f"layout.extent[{d}]" if signed == "long long" else f"(int)layout.extent[{d}]"
             lines += [f"{indent}if (++c{d} == {extent}) {{", f"{indent}    c{d} = 0;"]
-    return [*lines, *("    " * d + "}" for d in reversed(range(min(last + 1, rank - 1))))]
+    return [*lines, *("    " * d + "}" for d in reversed(range(min(last + 1, rank - 1) - start)))]
 
 
 def sum_lines(start: str, terms: Sequence[str]) -> tuple[str, ...]:

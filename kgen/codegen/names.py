@@ -86,6 +86,16 @@ def offset(name: str) -> str:
     return f"{name}_at"
 
 
+def first_row(name: str) -> str:
+    """The offset of a group's first element, from which those in the same row are found."""
+    return f"{name}_first"
+
+
+def next_row(name: str) -> str:
+    """The same for those elements of a group that are in the next row."""
+    return f"{name}_next"
+
+
 def box(name: str) -> str:
     """The offset of a box of elements."""
     return f"{name}_box"

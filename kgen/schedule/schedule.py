@@ -86,9 +86,10 @@ class Schedule:
     ``coordinates``: for each axis that ``index()`` reads, its number and the merged dimension that it became.
     ``anchor``: the access at whose aligned addresses groups begin, None where they begin at the first element.
     ``across``: neighbouring threads take the same group of neighbouring rows, not neighbouring groups of one row (only
-    in ``rows``).  ``gathered``: the operands that are read by rows at computed places, each with the alignment of its
-    groups in bytes (only in ``rows``).  ``accesses``: one entry per :class:`~kgen.partition.step.Access`.  ``target``:
-    the devices that it was chosen for.
+    in ``rows``).  ``two_rows``: no group has elements of more than two rows (only in ``flat``).  ``gathered``: the
+    operands that are read by rows at computed places, each with the alignment of its groups in bytes (only in
+    ``rows``).  ``accesses``: one entry per :class:`~kgen.partition.step.Access`.  ``target``: the devices that it was
+    chosen for.
     """
 
     template: str
@@ -102,6 +103,7 @@ class Schedule:
     across: bool = False
     narrow_counts: bool = False
     gathered: tuple[tuple[int, int], ...] = ()
+    two_rows: bool = False
     target: Target = field(default=PORTABLE, kw_only=True)
 
     @property
@@ -136,7 +138,7 @@ class Schedule:
         there is none, and ``segment_threads`` where there are no segments.
         """
         hidden = {"target", *(() if self.index_bits == 64 else ("narrow_counts", "any_length"))}
-        hidden |= set() if self.gathered else {"gathered"}
+        hidden |= {name for name in ("gathered", "two_rows") if not getattr(self, name)}
         found = {name: value for name, value in asdict(self).items() if name not in hidden}
         for access in found["accesses"]:
             if access["wide"] is None:

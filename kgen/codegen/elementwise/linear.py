@@ -82,6 +82,7 @@ class LinearWriter(ElementWriter):
             reads=reads,
             writes=self.packs(written=True),
             offsets=self.offsets(),
+            offsets_at_j=self.offsets_in_two_rows() if schedule.two_rows else self.offsets(),
             conditions=element.conditions,
             packed=self.call("packed", "j"),
             direct_at_i=self.call("direct", "i"),
@@ -179,15 +180,43 @@ class LinearWriter(ElementWriter):
             comment = f"Where the elements lie: {self.dimensions}, the fastest first{strides}."
         wanted = set(range(rank)) if patterns else {d for _, d in self.schedule.coordinates}
         decomposition, to_last = index_decomposition(rank, wanted, is_64bit), set(range(max(wanted) + 1))
+        found = index_decomposition(rank, to_last, is_64bit)
+        first, advance = as_variables(found), next_coordinates(rank, max(wanted), self.schedule.signed)
+        if self.schedule.two_rows:
+            in_row = 2  # lines that find c0, which stays
+            first, advance = [*found[:in_row], *first[in_row:], *self.two_rows()], []
         return LayoutContext(
             self.unit.layout_name,
             comment,
             self.fields(),
             self.decomposition(decomposition),
-            tuple(as_variables(index_decomposition(rank, to_last, is_64bit))),
-            tuple(next_coordinates(rank, max(wanted), self.schedule.signed)),
+            tuple(first),
+            tuple(advance),
             self.types,
         )
+
+    def two_rows(self) -> list[str]:
+        """Lines that find where a group's elements of two rows begin."""
+        schedule = self.schedule
+        labels = [self.pattern(pattern) for pattern in range(schedule.patterns)]
+        extent = "layout.extent[0]" if schedule.signed == "long long" else "(int)layout.extent[0]"
+        lines = [f"const {self.signed} left = {extent} - c0;  // elements up to the end of the row"]
+        for label in labels:
+            lines += self.offset_lines(label, 0, 0, names.first_row(label))
+        lines += next_coordinates(schedule.rank, schedule.rank - 1, schedule.signed, 1)
+        for label in labels:
+            found = self.offset_lines(label, 1, 0, names.next_row(label))
+            lines += [*found[:-1], f"{found[-1][:-1]} - left * layout.{label}_stride[0];"]
+        return lines
+
+    def offsets_in_two_rows(self) -> tuple[OffsetContext, ...]:
+        """The offsets of element ``j`` of a group."""
+        found: list[OffsetContext] = []
+        for label in map(self.pattern, range(self.schedule.patterns)):
+            start = f"(j < left ? {names.first_row(label)} : {names.next_row(label)})"
+            line = f"const {self.signed} {names.offset(label)} = {start} + j * layout.{label}_stride[0];"
+            found.append(OffsetContext((line,)))
+        return tuple(found)
 
     def offsets(self) -> tuple[OffsetContext, ...]:
         found: list[OffsetContext] = []

@@ -95,12 +95,12 @@ class ElementWriter:
         """Lines that find the coordinates of ``$i``; ``lines``: those for the rank of the schedule."""
         return ("Index c[Rank];", "find_coordinates($i, layout, c);") if self.unit.is_body else tuple(lines)
 
-    def offset_lines(self, label: str, first: int, strided: int) -> tuple[str, ...]:
+    def offset_lines(self, label: str, first: int, strided: int, name: str = "") -> tuple[str, ...]:
         """Lines that compute the offset of a stride pattern along the dimensions from ``first`` on, if there are any.
 
-        ``strided``: the first dimension that the pattern has a stride for.
+        ``strided``: the first dimension that the pattern has a stride for.  ``name``: of the result.
         """
-        start = f"const {self.signed} {names.offset(label)} = "
+        start = f"const {self.signed} {name or names.offset(label)} = "
         if self.unit.is_body:
             return (f"{start}offset_of(c, layout.{label}_stride);",)
         terms = [f"c{d} * layout.{label}_stride[{d - strided}]" for d in range(first, self.schedule.rank)]

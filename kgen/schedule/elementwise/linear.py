@@ -62,8 +62,16 @@ def _linear(facts: Facts, template: str) -> Schedule:
     bits = index_bits(facts.space, [facts.itemsizes[i] if i in pattern_of else 0 for i in range(len(kinds))])
     bits = 32 if bits == 32 and facts.space.numel + room < 2**31 else 64
     rank = len(facts.space.shape) if facts.coordinates or numbers else 1
-    anchor = one_row.anchor
-    return Schedule(template, block, group, rank, bits, accesses, facts.coordinates, anchor, target=facts.target)
+    return Schedule(
+        template, block, group, rank, bits, accesses, facts.coordinates, one_row.anchor,
+        two_rows=bool(numbers) and _spans_two_rows(facts, group), target=facts.target,
+    )  # fmt: skip
+
+
+def _spans_two_rows(facts: Facts, group: int) -> bool:
+    """Whether no group has elements of more than two rows, of several."""
+    rank, width = len(facts.space.shape), facts.space.shape[0]
+    return rank > 1 and facts.bounded and not facts.coordinates and 1 < group <= width
 
 
 def _group(facts: Facts) -> int:
