@@ -144,6 +144,7 @@ class Kernel:
         self._fast_calls = self._engine.fast_calls  # the same list
         self._updates = any(a.role == "inout" for a in program.arguments)
         self._gradients: dict[tuple[str, ...], Gradient] = {}
+        self.recorded: Any = None  # see kgen/call/autograd.py
         self._tangent: Tangent | None = None
 
     @property
@@ -203,11 +204,12 @@ class Kernel:
 
     def gradient(self, wrt: tuple[str, ...]) -> Gradient:
         """The gradients of these arguments, as :func:`kgen.grad` makes them, kept for later calls."""
-        from kgen.call.gradient import Gradient
+        found = self._gradients.get(wrt)
+        if found is None:
+            from kgen.call.gradient import Gradient
 
-        if wrt not in self._gradients:
-            self._gradients[wrt] = Gradient(self, wrt)
-        return self._gradients[wrt]
+            found = self._gradients[wrt] = Gradient(self, wrt)
+        return found
 
     def tangent(self) -> Tangent:
         """The tangents of the outputs, kept for later calls."""

@@ -19,20 +19,32 @@ if TYPE_CHECKING:  # every call asks for its recorder, and most need no gradient
     class Differentiable(Compiled, Protocol):
         """A kernel that knows its gradients."""
 
+        @property
+        def inputs(self) -> tuple[str, ...]: ...
+        @property
+        def params(self) -> tuple[str, ...]: ...
+
+        recorded: Any  # its call with an array for each input and nothing else, once there was one
+
         def gradient(self, wrt: tuple[str, ...]) -> Gradient: ...
         def tangent(self) -> Tangent: ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call without its tensors.  ``tensors``: their names; ``others``: the arguments that are none."""
+    """A call without its tensors.  ``tensors``: their names; ``others``: the arguments that are none; ``plain``:
+    whether there is no other argument, nor one that is left out.
+    """
 
     kernel: Differentiable
     tensors: tuple[str, ...]
     others: Mapping[str, Any]
     stream: Any
+    plain: bool = False
 
     def run(self, tensors: tuple[Any, ...]) -> Any:
+        if self.plain:
+            return self.kernel(*tensors)
         return self.kernel(**dict(zip(self.tensors, tensors, strict=True)), **self.others, stream=self.stream)
 
 
@@ -61,14 +73,26 @@ def within_dual_level() -> bool:
 
 
 def _record(kernel: Differentiable, args: tuple[Any, ...], named: Mapping[str, Any], stream: Any) -> Any:
-    given = bind(kernel.program, args, named)
     torch = sys.modules["torch"]
     if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.PROXY) is not None:
         message = "the call is traced into a graph, in which its results would be constants"
         raise error("traced-array", message, "make the kernel an operator with kgen.torch.op, which graphs have")
+    if not named and stream is None:
+        plain = kernel.recorded or _plain_call(kernel)
+        if plain is not None and len(args) == len(plain.tensors) and all(isinstance(x, torch.Tensor) for x in args):
+            return _function()(plain, args)
+    given = bind(kernel.program, args, named)
     tensors = {name: x for name, x in given.items() if isinstance(x, torch.Tensor)}
     others = {name: x for name, x in given.items() if name not in tensors}
-    return _function()(_Call(kernel, tuple(tensors), others, stream), *tensors.values())
+    return _function()(_Call(kernel, tuple(tensors), others, stream), tuple(tensors.values()))
+
+
+def _plain_call(kernel: Differentiable) -> _Call | None:
+    """The call with an array for each input and nothing else; None for a kernel with params."""
+    if kernel.params:
+        return None
+    kernel.recorded = _Call(kernel, kernel.inputs, {}, None, plain=True)
+    return kernel.recorded  # type: ignore[no-any-return]  # it is the kernel's, which does not import this module
 
 
 @cache
@@ -76,6 +100,7 @@ def _function() -> Any:
     """What applies the ``torch.autograd.Function`` of all kernels."""
     torch: Any = sys.modules["torch"]
     unwrapped = torch._functorch.utils.unwrap_dead_wrappers  # those of a transformation that is over
+    unwrapped_tensor = torch._C._functorch.unwrap_if_dead
 
     class KgenKernel(torch.autograd.Function):  # type: ignore[misc]  # torch is imported by now
         @staticmethod
@@ -108,9 +133,11 @@ def _function() -> Any:
     inside_transforms = torch._C._are_functorch_transforms_active
     without_signature = super(torch.autograd.Function, KgenKernel).apply
 
-    def apply(*args: Any) -> Any:
+    def apply(call: _Call, tensors: tuple[Any, ...]) -> Any:
         """``KgenKernel.apply``, but for its look at the signature of ``forward``, which takes 20 us."""
-        return KgenKernel.apply(*args) if inside_transforms() else without_signature(*unwrapped(args))
+        if inside_transforms():
+            return KgenKernel.apply(call, *tensors)
+        return without_signature(call, *map(unwrapped_tensor, tensors))
 
     return apply
 
@@ -124,7 +151,8 @@ def mark_integers(ctx: Any, output: Any) -> None:
     """Tell torch which outputs have no gradient, and that gradients which are not there are None."""
     outputs = output if isinstance(output, tuple) else (output,)
     ctx.differentiable = tuple(map(is_differentiable, outputs))
-    ctx.mark_non_differentiable(*(x for x, known in zip(outputs, ctx.differentiable, strict=True) if not known))
+    if not all(ctx.differentiable):
+        ctx.mark_non_differentiable(*(x for x, known in zip(outputs, ctx.differentiable, strict=True) if not known))
     ctx.set_materialize_grads(False)
 
 
@@ -147,7 +175,9 @@ def gradients(
     call: _Call, tensors: tuple[Any, ...], cotangents: tuple[Any, ...], needed: tuple[bool, ...]
 ) -> list[Any]:
     """The gradient of each tensor, None for those that need none."""
-    wrt = tuple(name for name, need in zip(call.tensors, needed, strict=True) if need)
+    wrt = call.tensors if all(needed) else tuple(n for n, need in zip(call.tensors, needed, strict=True) if need)
+    if call.plain and wrt and all(x is not None for x in cotangents):
+        return _filled(call.kernel.gradient(wrt)(*tensors, *cotangents), tensors, needed)
     names = zip(call.kernel.outputs, cotangents, strict=True)
     given = {name: x for name, x in names if x is not None}
     if not wrt or not given:
@@ -155,6 +185,11 @@ def gradients(
     gradient = call.kernel.gradient(wrt)
     own = {gradient.cotangents[name]: x for name, x in given.items()}
     found = gradient(**dict(zip(call.tensors, tensors, strict=True)), **call.others, **own)
+    return _filled(found, tensors, needed)
+
+
+def _filled(found: Any, tensors: tuple[Any, ...], needed: tuple[bool, ...]) -> list[Any]:
+    """What a kernel of gradients returns, with None for tensors that need none."""
     results = iter(found if isinstance(found, tuple) else (found,))
     return [_like(next(results), x) if need else None for x, need in zip(tensors, needed, strict=True)]
 
@@ -172,4 +207,4 @@ def tangents(ctx: Any, call: _Call, tensors: tuple[Any, ...], given: tuple[Any, 
 
 def _like(result: Any, tensor: Any) -> Any:
     """A number of the host that a kernel took by value has its gradient there."""
-    return result.to(device=tensor.device, dtype=tensor.dtype)
+    return result if tensor.ndim else result.to(device=tensor.device, dtype=tensor.dtype)
