@@ -16,6 +16,7 @@ round x, floor x, ceil x, trunc x    ->  x            (of an integer as a float)
 complex(real z, imag z)              ->  z
 max x, min x, prod x, over one       ->  x            (with keepdims, so that the shape stays)
 sum x, mean x, over one element      ->  x + 0.0      (floats: a sum begins at +0.0)
+sum x, over one element              ->  x            (integers)
 logsumexp x, over one element        ->  x + 0.0      (not of complex numbers: their angles are reduced)
 any x, all x, over one element       ->  x as a bool  (count_nonzero: then as an integer)
 var x, std x, over one element       ->  x - x        (floats, without a correction)
@@ -160,7 +161,7 @@ def _of_one(builder: Builder, op: Op, arg: Op) -> int | None:
         return None
     if attr.kind in ("var", "std") and op.dtype in (FLOAT32, FLOAT64) and not attr.correction:
         return builder.op("sub", (op.args[0], op.args[0]), shape=op.shape, span=op.span)
-    if attr.kind in ("min", "max", "prod"):
+    if attr.kind in ("min", "max", "prod") or (attr.kind == "sum" and op.dtype.is_int):
         return op.args[0]
     if attr.kind not in ("sum", "mean", "logsumexp") or not op.dtype.is_float:
         return None
