@@ -53,7 +53,7 @@ def fills_device(step: ReductionStep, extents: Mapping[str, int], target: Target
 def _kept_axis_is_fastest(step: ReductionStep, sizes: Sequence[int], arrays: Sequence[Array | None]) -> bool:
     """Whether a kept axis is the fastest in every array that varies along all axes."""
     strides = [
-        {a: x.strides[axis] for a, axis in enumerate(t.axes) if axis is not None and sizes[a] > 1}
+        {a: x.strides[axis] for a, axis in enumerate(t.axes) if axis is not None and sizes[a] > 1 and x.strides[axis]}
         for t, x in zip(step.accesses, arrays, strict=True)
         if x is not None
     ]
