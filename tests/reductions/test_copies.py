@@ -56,6 +56,14 @@ def test_stepped_columns_of_a_chain_are_reduced_first() -> None:
     assert templates(found) == ["column_reduce", "rows"]
 
 
+def test_columns_beside_an_expanded_operand_are_reduced_first() -> None:
+    """An operand that is the same for all columns, given with a stride of 0, says nothing about where columns lie."""
+    text = "let z = a * b\ns = max(abs(z), axis=0, keepdims=true)\nq = z / s"
+    shape = (6579, 1711)
+    found = lowered(text, a=("float16", shape, (1711, 1)), b=("uint8", shape, (1, 0)))
+    assert templates(found) == ["column_reduce", "flat"]
+
+
 def test_operands_in_three_orders_are_read_by_boxes() -> None:
     """What they give is stored in one order, and reduced from there, by one kernel for both outputs."""
     text = "let z = cast<float>(a * b + c)\ns = max(abs(z), axis=2, keepdims=true) / 127\nq = cast<i8, sat, rne>(z / s)"
