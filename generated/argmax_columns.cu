@@ -142,7 +142,7 @@ struct argmax_columns_columns_split_layout {
 // Alignment, in bytes: 16 for at, top and x.
 // Columns are a multiple of 4.
 // No other operand may overlap at and top in memory.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 3)
 argmax_columns_columns_split(const float* x_ptr,
                              long long* __restrict__ at_ptr,
                              float* __restrict__ top_ptr,

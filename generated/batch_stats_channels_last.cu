@@ -173,7 +173,7 @@ struct batch_stats_channels_last_columns_split_layout {
 // Alignment, in bytes: 16 for mu, sigma2 and image.
 // Columns are a multiple of 4.
 // No other operand may overlap mu and sigma2 in memory.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 3)
 batch_stats_channels_last_columns_split(const float* image_ptr,
                                         float* __restrict__ mu_ptr,
                                         float* __restrict__ sigma2_ptr,

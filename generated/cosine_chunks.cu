@@ -110,7 +110,7 @@ struct cosine_chunks_columns_layout {
 // Alignment, in bytes: 16 for y and a.
 // Columns are a multiple of 4.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 1)
 cosine_chunks_columns(const float* a_ptr,
                       const float* b_ptr,
                       float* __restrict__ y_ptr,

@@ -218,7 +218,7 @@ struct cross_entropy_reduce_long_layout {
 // Alignment, in bytes: 16 for log_p and logits.
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap log_p and loss in memory.
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 1)
 cross_entropy_reduce_long(const float* logits_ptr,
                           const long long* label_ptr,
                           float* __restrict__ log_p_ptr,

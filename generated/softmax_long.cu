@@ -412,7 +412,7 @@ struct softmax_long_reduce_long_64bit_layout {
 // Launch: a block of 512 threads for each row.
 // Limits: fewer than 2^31 blocks.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 1)
 softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
                                __nv_bfloat16* __restrict__ y_ptr,
                                const softmax_long_reduce_long_64bit_layout layout)
@@ -1126,7 +1126,7 @@ struct softmax_long_reduce_long_peeled_64bit_layout {
 // Limits: fewer than 2^31 blocks.
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 1)
 softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
                                       __nv_bfloat16* __restrict__ y_ptr,
                                       const softmax_long_reduce_long_peeled_64bit_layout layout)
@@ -1200,7 +1200,7 @@ struct softmax_long_reduce_long_64bit2_layout {
 // Alignment, in bytes: 16 for y and x.
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 1)
 softmax_long_reduce_long_64bit2(const __nv_bfloat16* x_ptr,
                                 __nv_bfloat16* __restrict__ y_ptr,
                                 const softmax_long_reduce_long_64bit2_layout layout)
@@ -1259,7 +1259,7 @@ struct softmax_long_reduce_long_64bit3_layout {
 // Launch: a block of 512 threads for each row.
 // Limits: fewer than 2^31 blocks.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 1)
 softmax_long_reduce_long_64bit3(const __nv_bfloat16* x_ptr,
                                 __nv_bfloat16* __restrict__ y_ptr,
                                 const softmax_long_reduce_long_64bit3_layout layout)

@@ -152,3 +152,17 @@ def test_loads_do_not_wait_for_divisions() -> None:
     assert step.schedule["group"] == 1 < step.schedule["vectors"]
     before = ptx[: ptx.index("div.rn.f32")]
     assert before.count("ld.global") == 2 * step.schedule["vectors"]
+
+
+def test_what_all_elements_of_a_column_share_is_read_once() -> None:
+    """Ahead of the loop, as are functions of it, where memory is the same for all rows; the results are the same."""
+    kernel = kgen.jit("out = mean(silu(a) * b, axis=0)", device="cpu")
+    a, b = data((1, 64), np.float32), data((300, 64), np.float32)
+    shared = np.broadcast_to(a, (300, 64))
+    want = (a.astype(np.float64) / (1 + np.exp(-a.astype(np.float64))) * b).mean(0)
+    assert np.allclose(kernel(shared, b), want, rtol=1e-5, atol=1e-6)
+    text = kernel.source(shared, b)
+    loop = text.index("for (; e + ")
+    assert text.index("a_column)") < loop
+    assert "a_vec[u]" not in text
+    assert text.index("b_vec[u] = ") > loop

@@ -52,6 +52,14 @@ class ReadContext:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """A variable that is read once for all elements of a column."""
+
+    declared: Declared
+    read: Read
+
+
+@dataclass(frozen=True, slots=True)
 class SingleContext:
     """How a thread takes one element: ``states``, which begin empty, take it, and merge into the arrays ``shared``."""
 
@@ -103,7 +111,8 @@ class ColumnContext(IndexTypes):
 
     A thread has ``group`` columns, from ``column`` on, where ``live`` holds.  ``at_once``: whether the one batch of
     ``reads`` has all of a thread's elements.  ``keeps_loads_above``: whether the arithmetic
-    of a batch has branches, which its loads should not wait for.  ``reads``: batches of elements, the largest first (in
+    of a batch has branches, which its loads should not wait for.  ``held``: what is the same for all elements of a
+    column, and is read ahead of them.  ``reads``: batches of elements, the largest first (in
     a loop if ``loops``), then each half as large, down to one; or one for threads with one element fewer.
     ``takes_runs``: whether the elements of a batch are consecutive in their column; there are then two sizes of
     batches, with a loop for each.  ``bounds``: the launch bounds.  ``counted``: the type of the number of elements that
@@ -134,6 +143,7 @@ class ColumnContext(IndexTypes):
     bounds: str
     states: tuple[ColumnState, ...]
     counted: str
+    held: tuple[Held, ...]
     reads: tuple[ReadContext, ...]
     ahead: int
     results: tuple[Value, ...]

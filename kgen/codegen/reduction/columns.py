@@ -13,7 +13,7 @@ from kgen.codegen.element import PRIMARY, Element, Writer
 from kgen.codegen.layouts import index_decomposition, no_overlap_comment
 from kgen.codegen.reduction.accumulators import Accumulator, with_shared_count, without_compensation
 from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
-from kgen.codegen.reduction.column_context import ColumnContext, ColumnState, ReadContext
+from kgen.codegen.reduction.column_context import ColumnContext, ColumnState, Held, ReadContext
 from kgen.codegen.reduction.column_values import alignments, load_one, multiples, store_ones
 from kgen.codegen.reduction.context import Declared, Read, Stored, Value
 from kgen.codegen.reduction.facts import Described, Facts
@@ -56,8 +56,9 @@ class Batch:
         return self.places.operands
 
     def name(self, access: int) -> str:
-        """The name of the elements that are read in one row of the batch."""
-        return names.vector(self.operands.labels[access]) + ("[u]" if self.count > 1 else "")
+        """The name of the elements that are read in one row of the batch, or are the same in all rows."""
+        each = self.count > 1 and access in column_schedule(self.operands.schedule).columnwise
+        return names.vector(self.operands.labels[access]) + ("[u]" if each else "")
 
     def is_run(self, access: int) -> bool:
         """Whether a thread reads all elements of one column at once, not one element of all its columns."""
@@ -84,8 +85,8 @@ class Batch:
                 return Read(name, value=f"{base}[{self.places.along(access, '')}]")
             case "vector":
                 deeper = "\n" + " " * 12  # the indentation of a continuation line
-                start = self.operands.start_of_load(access)
-                return Read(name, value=f"{start}{deeper}{base} + {self.places.along(access, '')})")
+                start, place = self.operands.start_of_load(access), self.places.along(access, "")
+                return Read(name, value=f"{start}{base})" if place == "0" else f"{start}{deeper}{base} + {place})")
             case _:
                 return Read(name, each=f"{base}[{self.places.along(access, 'j')}]")
 
@@ -164,6 +165,7 @@ class ColumnKernel:
             bounds=launch_bounds(schedule),
             states=tuple(column_state(mine, state, shared(state)) for mine, state in self.states.values()),
             counted=self.counted,
+            held=self.held(function),
             reads=reads,
             ahead=ahead if ahead * sum(m.size for m in accumulators) <= tuning.ahead_bytes else 1,
             results=results,
@@ -204,7 +206,8 @@ class ColumnKernel:
         return self.schedule.at_once and (self.schedule.threads == 1 or not taken)
 
     def reading(self, count: int, function: Element) -> ReadContext:
-        threads, is_whole, accesses = self.schedule.threads, self.is_whole, reads_of(function)
+        threads, is_whole = self.schedule.threads, self.is_whole
+        accesses = [i for i in reads_of(function) if i in self.schedule.columnwise]
         batch = Batch.of(self.operands, count, self.places.uses, is_whole=is_whole)
         collected = "u" if count > 1 else "0"
         calls = Calls(self.operands, batch.places, self.values, batch.element, "[j]", collected, states=self.states)
@@ -226,6 +229,12 @@ class ColumnKernel:
             call,
             f"u < {count - 1} || down + u * {threads} < layout.height" if is_whole and threads > 1 else "",
         )
+
+    def held(self, function: Element) -> tuple[Held, ...]:
+        """What is read ahead of all batches."""
+        one = Batch.of(self.operands, 1, Uses())
+        still = [i for i in reads_of(function) if i not in self.schedule.columnwise]
+        return tuple(Held(one.declared(i), one.load(i)) for i in still)
 
     @property
     def counted(self) -> str:
@@ -331,9 +340,10 @@ def first_column(schedule: ColumnSchedule) -> str:
 
 
 def launch_bounds(schedule: RowSchedule) -> str:
-    """Threads of a block, and, where threads take tiles, the blocks that an SM has registers for."""
-    blocks = schedule.target.tuning.column_tiles.resident_threads // schedule.block
-    return f"{schedule.block}, {max(blocks, 1)}" if transposes(schedule) else str(schedule.block)
+    """Threads of a block, and the blocks that an SM has registers for."""
+    tuning = schedule.target.tuning
+    resident = (tuning.column_tiles if transposes(schedule) else tuning.columns).resident_threads
+    return f"{schedule.block}, {max(resident // schedule.block, 1)}"
 
 
 def column_state(mine: Accumulator, state: str, shared: str) -> ColumnState:

@@ -36,7 +36,7 @@ from kgen.codegen.reduction.two_steps import TwoSteps, place_steps, two_steps
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap
 from kgen.records import dataclass
-from kgen.schedule.reduction.schedule import WARP, segment_stores, varying_accesses
+from kgen.schedule.reduction.schedule import WARP, RowSchedule, segment_stores, varying_accesses
 
 
 def describe_rows(facts: Facts) -> Described:
@@ -143,7 +143,7 @@ class RowKernel:
             comment=row_comment(self.operands, fills=self.fills, walks_once=len(self.functions.written) == 1),
             parameters=tuple(self.facts.parameters),
             block=schedule.block,
-            blocks_per_sm=schedule.target.tuning.persistent.blocks_per_sm,
+            blocks_per_sm=blocks_per_sm(schedule),
             threads=schedule.threads,
             rows=schedule.rows,
             group=schedule.group,
@@ -385,3 +385,12 @@ class RowKernel:
             assert isinstance(attr, IndexMap)
             self.writer.places[attr.operand] = self.places.row_element(access_of(self.facts.step, n))
         return (*lines, *self.writer.lines(last))
+
+
+def blocks_per_sm(schedule: RowSchedule) -> int:
+    """Blocks that an SM has registers for; 0 where the compiler decides."""
+    tuning = schedule.target.tuning
+    if schedule.shared_operand is not None:
+        return tuning.persistent.blocks_per_sm
+    walks = not schedule.vectors and not schedule.split
+    return max(tuning.columns.resident_threads // schedule.block, 1) if walks else 0

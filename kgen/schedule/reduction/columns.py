@@ -8,6 +8,7 @@ from functools import cached_property
 
 from kgen.layout.kinds import stride_patterns
 from kgen.records import dataclass
+from kgen.schedule.column_tuning import Columns
 from kgen.schedule.cost import coarse, predict
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.column_chunks import chunk_of, operand_beside, with_second
@@ -20,7 +21,6 @@ from kgen.schedule.reduction.streaming import streaming_accesses
 from kgen.schedule.reduction.walks import columns_walk
 from kgen.schedule.schedule import AccessKind, AccessSchedule
 from kgen.schedule.target import SECTOR
-from kgen.schedule.tuning import Columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,19 @@ def _choice(facts: RowFacts, group: int, shape: ColumnMapping, transposed: Seque
         loops=shape.loops or not facts.bounded,
         at_once=shape.at_once and facts.bounded,
         chunk=shape.chunk,
-        columnwise=facts.reads,
+        columnwise=_moving(facts),
         streaming=streaming_accesses(facts, accesses, group, short=False) if told else (),
     )
     share = f"{shape.threads} threads share each group" if shape.threads > 1 else "a thread has a group"
     what = f"columns: {shape.lanes} threads across groups of {group} columns, {share}"
     tiles = transposed_reasons(schedule, [facts.names[i] for i in transposed])
     return Choice(schedule, facts.space, (what, *tiles, *common_reasons(schedule)))
+
+
+def _moving(facts: RowFacts) -> tuple[int, ...]:
+    """The operands that are read and differ from element to element of a column, as far as that is known."""
+    inner = range(facts.reduced)
+    return tuple(i for i in facts.reads if not facts.bounded or any(facts.space.strides[i][d] for d in inner))
 
 
 def _group(facts: RowFacts) -> int | None:

@@ -13,6 +13,7 @@ import math
 
 from kgen.layout.kinds import stride_patterns
 from kgen.records import dataclass
+from kgen.schedule.column_tuning import NarrowColumns
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.reasons import common_reasons
@@ -20,7 +21,6 @@ from kgen.schedule.reduction.schedule import NarrowColumnSchedule, is_plain
 from kgen.schedule.reduction.streaming import streaming_accesses
 from kgen.schedule.schedule import AccessKind, AccessSchedule
 from kgen.schedule.target import WARP
-from kgen.schedule.tuning import NarrowColumns
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,161 @@
+"""Tuned numbers of kernels that reduce columns, as :mod:`kgen.schedule.tuning` has them for all others."""
+
+from __future__ import annotations
+
+from kgen.records import dataclass
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Kernels that reduce a slow dimension: neighbouring threads take neighbouring columns."""
+
+    #: Threads per block.
+    block: int = 256
+    #: Threads across columns at least, where there are few elements (*Thread mappings of few elements*).
+    fewest_lanes: int = 4
+    #: With fewer columns than this, another family is faster.
+    fewest: int = 16
+    #: Bytes of neighbouring columns that a block reads at once.
+    across_bytes: int = 256
+    #: Where all columns together have no more bytes than this, a block takes all of them.
+    all_across_bytes: int = 512
+    #: The same as ``across_bytes`` where there would be fewer than ``fewest_tiles`` tiles: with narrower tiles, fewer
+    #: blocks share each, and the last one has less to merge.
+    narrow_bytes: int = 128
+    #: Tiles (blocks with different columns) below which they are made narrower.
+    fewest_tiles: int = 10
+    #: Bytes in flight per thread; twice as many for narrow elements, which take longer to process.
+    in_flight_bytes: int = 64
+    #: An element of at most so many bytes is narrow.
+    narrow_element: int = 2
+    #: Reads in flight at most.
+    most_in_flight: int = 16
+    #: The same where no other block shares its columns (means of 512 rows of bfloat16 38 us, 42 with 8).
+    most_alone: int = 4
+    #: Bytes of all operands that a thread reads at once where these are whole columns.
+    whole_bytes: int = 160
+    #: Blocks of a launch where several share columns: as many as fit an H200 at once, with up to 80 registers a thread
+    #: (variances of 384 columns 1.02, 0.85 with 512).  More would leave more to merge.
+    split_blocks: int = 396
+    #: Threads on an SM that the compiler leaves registers for, also where blocks walk rows: else it loads late, and
+    #: takes 32 (norm of 1029 columns of bfloat16 396 us, 191; variances of 254 rows 18.3, 13.2).
+    resident_threads: int = 768
+    #: Elements of a column that each thread should have left when more threads share it: they exchange states, and each
+    #: starts with the arithmetic of indices (21 rows of int8 and float32 154 us with one thread, 191 with 8; 255 rows
+    #: 36 and 25).
+    fewest_each: int = 20
+    #: Threads of a block where none shares its columns, and each has so many bytes (variances of 3 rows 30 us, 36 with
+    #: 256; rows of one float32 525 us, 310 with 256).
+    lone_block: int = 128
+    lone_bytes: int = 64
+    #: Threads that keep a device busy; more share columns where there would be fewer (maxima of 127 x 177 columns of
+    #: 255 rows 9.0 us, 15 with a quarter).
+    enough_threads: int = 132 * 512
+    #: But then each has so many elements at least, and they go across so many bytes (sums of int8 77 us, 99 with half).
+    fewest_of_few: int = 4
+    narrowest_bytes: int = 128
+    #: Other mappings are looked at where columns have fewer threads than fit the device so many times, and taken where
+    #: they are predicted to take less than this fraction of the time (*Predicted times of columns*).
+    enough_waves: int = 2
+    gain: float = 0.9
+    #: Bytes in flight per thread in these, at most.
+    most_flying_bytes: int = 128
+    #: Threads across at most, where columns are not short (255 rows of 2-byte elements 25 us, 30 with twice as many).
+    most_across: int = 64
+    #: Groups of columns from which on blocks take chunks of them; fewer leave most of a device idle.
+    fewest_chunked: int = 1 << 12
+    #: Groups of columns below which 4 threads share each in chunks, not 2 (14,025 groups 173 us, 300; 52,577 194, 155).
+    few_chunked: int = 1 << 15
+    #: Elements of each column that a thread reads at once in chunks (295 rows of float32 215 us, 225 with 2).
+    chunks_in_flight: int = 4
+    #: Bytes of shared memory for the states of a block whose threads share columns.
+    shared_bytes: int = 48 << 10
+    #: Batches of reads that each thread should have left when several blocks share columns.
+    batches_of_blocks: int = 2
+    #: The fraction of threads that may be idle because there are no columns left for them.
+    most_idle: float = 0.06
+    #: Partials of other blocks that the last block reads ahead, so that reads do not wait for merges.
+    results_ahead: int = 8
+    #: Bytes of these at most (32 registers); larger ones are read one by one.
+    ahead_bytes: int = 128
+    #: Bytes of states of one thread's columns, in registers and later in shared memory (32 KiB per block).
+    state_bytes: int = 128
+
+
+@dataclass(frozen=True)
+class ColumnTiles:
+    """Column kernels whose threads transpose tiles in registers."""
+
+    #: Shorter columns are left to row kernels.
+    shortest: int = 16
+    #: Bytes of neighbouring columns that a block reads at once, as in :class:`Columns`: with fewer, its threads go
+    #: further down each column (dot products of float32 1.04, 0.96 with 256; of float64 1.06, 0.79).
+    across_bytes: int = 128
+    #: Bytes of a column that a thread reads at once: of the widest transposed operand, one sector of memory.
+    run_bytes: int = 32
+    #: Bytes of a thread's tile, of all operands.
+    kept_bytes: int = 256
+    #: Threads on an SM that the compiler leaves registers for.  It would leave them for more, and then waits for a part
+    #: of a tile before it loads the rest.
+    resident_threads: int = 512
+
+
+@dataclass(frozen=True)
+class NarrowColumns:
+    """Kernels that reduce a slow dimension with few columns: vectors go across rows."""
+
+    #: With more columns, another family takes them.
+    most: int = 15
+    #: Threads per block, about: they have to cover whole rows.
+    block: int = 256
+    #: Bytes in flight per thread (sums of three float32 columns 0.96, 0.94 with 128, 0.92 with 256); twice as many of
+    #: bytes, which take longer to process (their variances 0.96, 0.91 with 64).
+    in_flight_bytes: int = 64
+    #: Reads in flight at most.
+    most_in_flight: int = 16
+    #: Threads of an SM: the blocks of a launch start at once (0.94; 0.66 with half as many, 0.91 with twice as many).
+    resident_threads: int = 1024
+    #: The same where a thread's states have more bytes than ``light_state_bytes``, so that it takes more registers.
+    resident_threads_heavy: int = 768
+    light_state_bytes: int = 64
+    #: SMs of an H200.
+    multiprocessors: int = 132
+    #: Batches of reads that each thread should have left when several blocks share columns.
+    batches_of_blocks: int = 2
+    #: With so many tiles (blocks with different columns), blocks do not share columns.
+    enough_tiles: int = 256
+    #: Bytes of states of a thread's elements, in registers.
+    state_bytes: int = 128
+    #: Bytes of a block's states, which it exchanges through shared memory.
+    shared_bytes: int = 48 << 10
+
+
+@dataclass(frozen=True)
+class ResidentColumns:
+    """Kernels that keep columns in registers."""
+
+    #: Ways to keep columns; the first that fits is used.  Each is the most bytes that a thread keeps, and the fewest
+    #: bytes of neighbouring columns that a block reads at once.  The more bytes are kept, the fewer blocks fit an SM.
+    ways: tuple[tuple[int, int], ...] = ((128, 64), (256, 64))
+    #: Tried first where columns do not begin at sectors of memory: wider reads waste a smaller part of the sectors.
+    ragged: tuple[tuple[int, int], ...] = ((128, 256), (256, 256))
+    #: Tried last, for elements narrower than 4 bytes: with these, two kernels are slow as well.
+    thin: tuple[tuple[int, int], ...] = ((256, 32),)
+    #: Elements of a column that a thread keeps at most.
+    most_each: int = 16
+    #: It may keep more where it then takes the whole column alone, and the column has at most so many bytes.
+    alone_bytes: int = 48
+    #: Half as many threads share columns where that lowers the fraction of unused register slots by more than this.
+    waste: float = 0.08
+    #: But only if each thread then keeps no more than so many bytes.
+    waste_bytes: int = 192
+    #: Threads per block, at least and at most.
+    smallest_block: int = 64
+    largest_block: int = 512
+    #: Blocks from which on they are made larger if they move few bytes (rmsnorm over an axis of two, 446,000 blocks of
+    #: 64 threads, 341 us; with blocks of 256 223).
+    many_blocks: int = 1 << 14
+    #: Bytes of shared memory per block, for partials that its threads exchange.
+    shared_bytes: int = 48 << 10
+    #: Threads across columns, by the least bytes that each reads at once: (bytes, threads), the first that fits.
+    lanes: tuple[tuple[int, int], ...] = ((8, 16), (4, 64), (1, 32))
