@@ -8,7 +8,7 @@
 // Inputs:  weight: bfloat16, ids: int64
 // Outputs: out: bfloat16
 //
-// Chosen: rows: `ids` is not dense in the order in which the outputs are walked.
+// Chosen: row batches: 2 groups a thread, because rows of `weight` wait for their places.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -46,13 +46,6 @@ struct ArrayShape {
     long long extent[Rank];
     long long stride[Rank];
 };
-
-// The element at an offset; 0, and no access to memory, where that is outside of the array.
-template <typename T>
-static __device__ __forceinline__ T gather(const T* from, long long offset, bool inside)
-{
-    return inside ? from[offset] : T();
-}
 
 // A group of a row at a computed place; zeros, and no access to memory, where there is no row.
 template <typename Group, typename T>
@@ -94,8 +87,7 @@ embedding_weight_row(const long long ids_v,
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
-struct embedding_rows_2d_layout {
-    int width;  // elements along the fastest dimension
+struct embedding_row_batches_2d_layout {
     unsigned int extent[1];  // of groups in a row, then of the other dimensions
     unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
     unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
@@ -103,48 +95,58 @@ struct embedding_rows_2d_layout {
     int ids_stride[1];
 };
 
-// Rows, 8 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Rows, 2 times 8 elements of a row a thread, a block of threads apart.
+// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's), for n groups.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out.
 // One element a row: ids.
 // Rows at computed places, whose groups are aligned: weight.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-embedding_rows_2d(const __nv_bfloat16* weight_ptr,
-                  const long long* ids_ptr,
-                  __nv_bfloat16* __restrict__ out_ptr,
-                  const ArrayShape<2> weight_shape,
-                  const long long size_n0,
-                  const embedding_rows_2d_layout layout,
-                  const unsigned int n)
+embedding_row_batches_2d(const __nv_bfloat16* weight_ptr,
+                         const long long* ids_ptr,
+                         __nv_bfloat16* __restrict__ out_ptr,
+                         const ArrayShape<2> weight_shape,
+                         const long long size_n0,
+                         const embedding_row_batches_2d_layout layout,
+                         const unsigned int n)
 {
-    const unsigned int t = blockIdx.x * 256u + threadIdx.x;
-    if (t >= n) {
+    const unsigned int first = blockIdx.x * 512u + threadIdx.x;
+    if (first >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
-    const int c1 = (int)q0;
-    const int out_at = c1 * layout.out_stride[0];
-    const int ids_at = c1 * layout.ids_stride[0];
-    const int i = 8 * c0;  // the first of this thread's 8 elements of the row
+    int i[2];  // the first of 8 elements of each of this thread's rows
+    int out_at[2], ids_at[2];
+    long long ids_v[2];
     wait_for_earlier_kernels();
-    const long long ids_v = ids_ptr[ids_at];
-    const __nv_bfloat16* weight_row;
-    embedding_weight_row(ids_v, size_n0, weight_ptr, weight_shape, weight_row);
-    if (layout.width - i >= 8) {
-        const auto weight_gathered = load_gathered<Pack<__nv_bfloat16, 8, 16>>(weight_row, i);
+    // All places, then all rows: loads that do not wait for each other.  Behind the last group, it is read again.
+    #pragma unroll
+    for (int k = 0; k < 2; ++k) {
+        const unsigned int t = min(first + 256u * k, n - 1);
+        const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
+        const int c0 = (int)(t - q0 * layout.extent[0]);
+        const int c1 = (int)q0;
+        out_at[k] = c1 * layout.out_stride[0];
+        ids_at[k] = c1 * layout.ids_stride[0];
+        i[k] = 8 * c0;
+        ids_v[k] = ids_ptr[ids_at[k]];
+    }
+    const __nv_bfloat16* weight_row[2];
+    Pack<__nv_bfloat16, 8, 16> weight_gathered[2];
+    #pragma unroll
+    for (int k = 0; k < 2; ++k) {
+        embedding_weight_row(ids_v[k], size_n0, weight_ptr, weight_shape, weight_row[k]);
+        weight_gathered[k] = load_gathered<Pack<__nv_bfloat16, 8, 16>>(weight_row[k], i[k]);
+    }
+    #pragma unroll
+    for (int k = 0; k < 2; ++k) {
         Pack<__nv_bfloat16, 8, 16> out_vec;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            embedding_element(out_vec.at[j], weight_gathered.at[j]);
+            embedding_element(out_vec.at[j], weight_gathered[k].at[j]);
         }
-        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(out_ptr + out_at + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (int e = i; e < layout.width; ++e) {
-            embedding_element(out_ptr[out_at + e], gather(weight_row, e, weight_row != nullptr));
+        if (first + 256u * k < n) {
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(out_ptr + out_at[k] + i[k]) = out_vec;
         }
     }
     let_next_kernel_start();
@@ -451,20 +453,19 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_embedding_rows_2d(const Arguments& a, const Space& space)
+static int launch_embedding_row_batches_2d(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
     const long long n = kgen_ceil_div(shape[0], 8) * shape[1];
-    const embedding_rows_2d_layout layout = {
-        (int)shape[0],
+    const embedding_row_batches_2d_layout layout = {
         {(unsigned int)kgen_ceil_div(shape[0], 8)},
         {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 8))},
         {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 8))},
         {(int)((shape[1] != 1) ? strides[0][1] : 0)},
         {(int)((shape[1] != 1) ? strides[1][1] : 0)},
     };
-    return launch(embedding_rows_2d, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
+    return launch(embedding_row_batches_2d, kgen_ceil_div(n, 512), 1, 256, true, a.stream,
                   a.weight_ptr, a.ids_ptr, a.out_ptr, a.weight_shape, a.size_n0, layout, (unsigned int)n);
 }
 
@@ -491,7 +492,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (status != KGEN_SUCCESS || arrays[2].size == 0) return status;
     if (arrays[0].address % 16 == 0 &&
         arrays[2].address % 16 == 0) {
-        choices[0].launch = launch_embedding_rows_2d;
+        choices[0].launch = launch_embedding_row_batches_2d;
         choices[0].space = {2, {4096, 8192}, {{1, 4096}, {0, 1}}};
         return KGEN_SUCCESS;
     }

@@ -13,7 +13,7 @@ from kgen.families import classes_of, suffix_of
 from kgen.ir.graph import Gather, Scatter
 from kgen.program import Program
 from kgen.records import dataclass
-from kgen.schedule.step_layout import concrete
+from kgen.schedule.step_layout import Placed, concrete
 
 if TYPE_CHECKING:
     from kgen.codegen.kernels import Module
@@ -38,14 +38,15 @@ class OperandFact:
 
 @dataclass(frozen=True, slots=True)
 class KernelFact:
-    """One kernel: its schedule and the reasons for it.  ``space``: the iteration space, fastest dimension first.
+    """One kernel: its schedule and the reasons for it.  ``spaces``: the iteration space, or those of its parts, fastest
+    dimension first.
 
     ``costs``: predicted seconds of each family that applies, the least first.
     """
 
     kernel: str
     shape: tuple[int, ...]
-    space: tuple[int, ...]
+    spaces: tuple[tuple[int, ...], ...]
     reasons: tuple[str, ...]
     operands: tuple[OperandFact, ...]
     schedule: dict[str, Any]
@@ -78,7 +79,7 @@ class Explanation:
         types += [(s.name, f"by value {s.dtype}") for s in graph.scalars]
         steps = [
             KernelFact(
-                suffix_of(step.schedule, step.placed.itemsizes), step.placed.shape, step.placed.space.shape,
+                suffix_of(step.schedule, step.placed.itemsizes), step.placed.shape, _spaces(step.placed),
                 (*step.reasons, *entry.launch_lines), tuple(_operands(lowered, step)), step.schedule.to_dict(),
                 step.costs, usage.get(entry.name),
             )
@@ -98,7 +99,7 @@ class Explanation:
                 {
                     "kernel": s.kernel,
                     "shape": list(s.shape),
-                    "iteration_space": list(s.space),
+                    "iteration_space": [extent for space in s.spaces for extent in space],
                     "bytes": s.bytes,
                     "reasons": list(s.reasons),
                     "operands": [
@@ -131,9 +132,9 @@ class Explanation:
             lines += ["", "`?` stands for a number here"]
             lines += [f"  {name}: {stated} is taken as {' x '.join(map(str, s))}" for name, stated, s in self.assumed]
         for number, step in enumerate(self.steps, 1):
-            noun = "element" if math.prod(step.space) == 1 else "elements"
-            space = " x ".join(map(str, reversed(step.space)))
-            amount = f"{space or 1} {noun}, {step.bytes:,} bytes at least"
+            noun = "element" if math.prod(step.spaces[0]) == 1 else "elements"
+            spaces = [" x ".join(map(str, reversed(space))) for space in step.spaces]
+            amount = f"{' and '.join(spaces) or 1} {noun}, {step.bytes:,} bytes at least"
             lines += ["", f"kernel {number} of {len(self.steps)}: {step.kernel}, {amount}"]
             wide = max(len(o.name) for o in step.operands)
             for o in step.operands:
@@ -147,6 +148,11 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
+
+
+def _spaces(placed: Placed) -> tuple[tuple[int, ...], ...]:
+    """The extents of the space that a kernel walks, or of those of its parts."""
+    return tuple(part.space.shape for part in placed.parts or (placed,))
 
 
 def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:

@@ -35,6 +35,7 @@ class Specialised:
     online: Specialised | None = None  # variant with online reductions, for long rows
     nested: Specialised | None = None  # variant with fewer kernels, of rows and segments of them
     split: Specialised | None = None  # variant with a kernel for each reduction of a chain, for few, long rows
+    horizontal: Specialised | None = None  # variant in which all steps share one launch
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from kgen.codegen.emit import emit, text_of
 from kgen.codegen.kernels import Entry, Module
 from kgen.codegen.line_directives import mark
 from kgen.dtypes import DType
-from kgen.families import BY_NAME, choose, covering, facts_of
+from kgen.families import BY_NAME, choose, choose_part, covering, facts_of, fuse_horizontally
 from kgen.header import header
 from kgen.ir.graph import Graph, Shape
 from kgen.load import load
@@ -40,6 +40,7 @@ from kgen.lowering import (
 from kgen.operands import Operands, Sizes
 from kgen.options import Options
 from kgen.partition.cut import cut, refuse_empty
+from kgen.partition.horizontal import HorizontalStep, horizontal as horizontal_step
 from kgen.partition.nesting import nested_spaces
 from kgen.partition.reasons import order_reasons
 from kgen.partition.reduction_step import ReductionStep
@@ -51,6 +52,7 @@ from kgen.passes import PIPELINE, optimise
 from kgen.passes.online import online_reductions
 from kgen.program import Program
 from kgen.schedule.any_layout import LayoutClass
+from kgen.schedule.elementwise.horizontal import horizontal
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.chains import fills_device, prefers_online, prefers_split
 from kgen.schedule.reduction.orders import Axes, copies, lie_alike
@@ -99,7 +101,10 @@ def specialise(
     checked = check(program, args, shape=shape, out_dtypes=out_dtypes)
     kernel = optimise(checked.kernel)
     if not any(op.name == "reduce" for op in kernel.ops):
-        return Specialised(kernel, cut(kernel)[1], checked.lints)
+        steps = cut(kernel)[1]
+        fused = horizontal_step(kernel, steps)
+        variant = None if fused is None else Specialised(kernel, (fused,), checked.lints)
+        return Specialised(kernel, steps, checked.lints, horizontal=variant)
     fewer_rounds = online_reductions(kernel)
 
     def steps_of(whole: Graph, *, chained: bool, nested: Mapping[int, KernelSpace] | None = None) -> Specialised:
@@ -134,7 +139,7 @@ def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source:
     Raises :class:`~kgen.KgenError` (``nothing-to-reduce``).
     """
     if typed.split is None:  # nothing is reduced
-        return typed
+        return _horizontal(typed, sizes, operands, target) or typed
     if not all(sizes.are_known(reduced_dims(step)) for step in typed.steps):
         return typed.online or typed  # rows of unknown length are read once for each round
     refuse_empty(typed.graph, sizes.extents, source)
@@ -217,6 +222,14 @@ def _nested(typed: Specialised, sizes: Sizes, operands: Operands, target: Target
     return typed.nested if fits else None
 
 
+def _horizontal(typed: Specialised, sizes: Sizes, operands: Operands, target: Target) -> Specialised | None:
+    """The variant with one launch, if the kernels of the steps can share one."""
+    if typed.horizontal is None or not all(sizes.are_known(step.shape) for step in typed.steps):
+        return None
+    lowered = decide(typed, sizes, allocate(typed, sizes, operands.without_addresses()), target)
+    return typed.horizontal if fuse_horizontally(lowered.schedules) else None
+
+
 def _bases(typed: Specialised, usual: Specialised, sizes: Sizes, target: Target) -> list[Specialised]:
     """What variants are made of.  Chains that are split because of how operands lie may be one kernel behind copies,
     where there are rows enough for that."""
@@ -270,6 +283,9 @@ def schedule(
     ``bounded``: whether the extents are all known; ``along``: whether those that are reduced are; ``across``: whether
     those that are kept are.
     """
+    if isinstance(step, HorizontalStep):
+        parts = zip(step.parts, placed.parts, strict=True)
+        return horizontal([choose_part(facts_of(part, where, target, bounded=bounded)) for part, where in parts])
     if not isinstance(step, ReductionStep):
         return choose(facts_of(step, placed, target, bounded=bounded))
     space = beside_another(step, placed.space, placed.reduced)

@@ -218,6 +218,7 @@ class GroupContext:
     along: str
     types: str
     gathered: tuple[GatheredContext, ...]
+    is_part: bool = False
 
     @property
     def packs(self) -> bool:
@@ -253,11 +254,79 @@ class PairContext:
     writes: tuple[OperandContext, ...]
     packed: tuple[str, ...]
     types: str = ""
+    is_part: bool = False
 
     @property
     def packs(self) -> bool:
         """Whether operands move as packs."""
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class BatchContext:
+    """A kernel in which a thread has ``batch`` groups, ``apart`` threads from each other.
+
+    ``places``: declarations of the offsets of stride patterns, which ``offsets`` sets.  ``coordinates``: those that are
+    kept for each group.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    group: int
+    batch: int
+    index: str
+    signed: str
+    offset_type: str
+    thread: str
+    apart: str
+    layout: LayoutContext
+    offsets: tuple[OffsetContext, ...]
+    places: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    scalars: tuple[OperandContext, ...]
+    columns: tuple[OperandContext, ...]
+    reads: tuple[OperandContext, ...]
+    writes: tuple[OperandContext, ...]
+    gathered: tuple[GatheredContext, ...]
+    packed: tuple[str, ...]
+    types: str = ""
+    is_part: bool = False
+
+    @property
+    def packs(self) -> bool:
+        """Whether operands move as packs."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class PartContext:
+    """A part of a horizontal kernel: its device function, and the lines that call it."""
+
+    text: KernelText
+    call: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HorizontalContext:
+    """A kernel whose blocks are divided among several parts.  ``layout``: the name of its struct."""
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    layout: str
+    parts: tuple[PartContext, ...]
+    types: str = ""
+    is_part: bool = False
+
+    @property
+    def packs(self) -> bool:
+        """Whether operands move as packs."""
+        return any(part.text.packs for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)

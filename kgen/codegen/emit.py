@@ -46,14 +46,18 @@ def emit(
     functions = _Functions(unique)
     # A reduction may be cut into other kernels where arrays have other layouts, with wider values between them.
     short = not any(op.name == "reduce" for step in steps for op in step.graph.ops)
-    elements = {
-        (i, shared, rows): functions.declare(
-            write_element(steps[i], f"{bases[i]}_element", statements, shared, fast=fast, short=short, rows=rows)
-        )
-        for i, shared, rows in dict.fromkeys(
-            (n, shared_accesses(s), ops_of_rows(steps[n], s)) for n, s in variants if families[s.template].has_element
-        )
-    }
+
+    def element_of(step: Step, schedule: Schedule, name: str) -> Element:
+        shared, rows = shared_accesses(schedule), ops_of_rows(step, schedule)
+        if (name, shared, rows) not in elements:
+            written = write_element(step, name, statements, shared, fast=fast, short=short, rows=rows)
+            elements[name, shared, rows] = functions.declare(written)
+        return elements[name, shared, rows]
+
+    elements: dict[object, Element] = {}
+    for number, schedule in variants:  # before all other functions
+        if families[schedule.template].has_element:
+            element_of(steps[number], schedule, f"{bases[number]}_element")
     kernels: list[Written] = []
     entries: list[Entry] = []
     several = Counter((number, alike(schedule)) for number, schedule in variants)
@@ -63,8 +67,8 @@ def emit(
         itemsizes = [step.graph.operands[t.operand].dtype.size for t in step.accesses]
         name = unique(f"{bases[number]}_{family.suffix(schedule, itemsizes)}")
         rule = family.launch(schedule, labels_of(step, schedule))
-        element = elements.get((number, shared_accesses(schedule), ops_of_rows(step, schedule)))
-        unit = Unit(step, schedule, name, bases[number], statements, element, functions.declare, rule)
+        element = element_of(step, schedule, f"{bases[number]}_element") if family.has_element else None
+        unit = Unit(step, schedule, name, bases[number], statements, element, functions.declare, element_of, rule)
         common = alike(schedule)
         if common is not None and several[number, common] > 1:
             if (number, common) not in bodies:

@@ -35,7 +35,9 @@ class Unit(Generic[S]):
 
     ``base``: the start of the names of its device functions.  ``element``: the function that computes one element, in
     families with ``has_element``.  ``declare``: gives another device function its final name in the file.
-    ``body``: as in :class:`~kgen.codegen.kernels.Entry`; ``is_body``: whether that function template is to be written.
+    ``write_element``: the function of one element of another step, by this name.  ``body``: as in
+    :class:`~kgen.codegen.kernels.Entry`; ``is_body``: whether that function template is to be written.  ``is_part``:
+    whether it is a function that blocks of a horizontal kernel call.
     """
 
     step: Step
@@ -45,9 +47,11 @@ class Unit(Generic[S]):
     statements: Sequence[Statement]
     element: Element | None
     declare: Callable[[Element], Element]
+    write_element: Callable[[Step, Schedule, str], Element]
     rule: Rule
     body: str = ""
     is_body: bool = False
+    is_part: bool = False
 
     @property
     def layout_name(self) -> str:
@@ -59,7 +63,7 @@ class Unit(Generic[S]):
         """The type of the layout parameter."""
         if self.is_body:
             return f"{self.layout_name}<Rank, Index, Count>&"
-        return layout_type(self.name, self.body, self.schedule)
+        return layout_type(self.name, self.body, self.schedule) + "&" * self.is_part
 
 
 @dataclass(slots=True)

@@ -18,6 +18,8 @@ from kgen.families.column_reduce import COLUMN_REDUCE
 from kgen.families.column_resident import COLUMN_RESIDENT
 from kgen.families.contiguous import CONTIGUOUS
 from kgen.families.flat import FLAT
+from kgen.families.horizontal import horizontal_family
+from kgen.families.row_batches import ROW_BATCHES
 from kgen.families.row_pairs import ROW_PAIRS
 from kgen.families.row_reduce import ROW_REDUCE
 from kgen.families.rows import ROWS
@@ -28,6 +30,7 @@ from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.cost import predict
+from kgen.schedule.elementwise.horizontal import shares_launch
 from kgen.schedule.elementwise.in_order import in_order
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.launch import Labels, Launch, Rule
@@ -40,10 +43,14 @@ from kgen.schedule.target import PORTABLE, Target
 #: In order of priority, see :func:`choose`.
 FAMILIES: tuple[Family[Any, Any], ...] = (
     COLUMN_NARROW, COLUMN_REDUCE, COLUMN_RESIDENT, ROW_REDUCE,
-    CONTIGUOUS, BOXES, TILED, FLAT, ROW_PAIRS, ROWS, STRIDED,
+    CONTIGUOUS, BOXES, TILED, FLAT, ROW_PAIRS, ROW_BATCHES, ROWS, STRIDED,
 )  # fmt: skip
 
-BY_NAME: Mapping[str, Family[Any, Any]] = MappingProxyType({family.name: family for family in FAMILIES})
+#: Those whose kernels may be parts of a horizontal one, in order of priority.
+_PARTS = (ROW_PAIRS, ROW_BATCHES, ROWS)
+HORIZONTAL = horizontal_family({family.name: family for family in _PARTS})
+
+BY_NAME: Mapping[str, Family[Any, Any]] = MappingProxyType({family.name: family for family in (*FAMILIES, HORIZONTAL)})
 
 
 def facts_of(
@@ -83,7 +90,19 @@ def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Cho
     if TILED.name in found and not facts.bounded:
         return found[TILED.name][1]
     name = in_order(facts)
-    return found[ROW_PAIRS.name if name == ROWS.name and ROW_PAIRS.name in found else name][1]
+    several = (family.name for family in (ROW_PAIRS, ROW_BATCHES) if name == ROWS.name and family.name in found)
+    return found[next(several, name)][1]
+
+
+def choose_part(facts: Facts) -> Choice:
+    """The schedule of a part of a horizontal kernel."""
+    return next(choice for family in _PARTS if (choice := family.choose(facts)) is not None)
+
+
+def fuse_horizontally(schedules: Sequence[Schedule]) -> bool:
+    """Whether kernels with these schedules may share a launch."""
+    templates = {family.name for family in _PARTS}
+    return all(one.template in templates for one in schedules) and shares_launch(schedules, schedules[0].block)
 
 
 def _applicable(facts: Facts, families: Sequence[Family[Any, Any]]) -> Iterator[tuple[Family[Any, Any], Choice]]:

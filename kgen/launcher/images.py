@@ -7,6 +7,7 @@ by the same names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from kgen import resources
 from kgen.codegen import names
@@ -17,6 +18,7 @@ from kgen.codegen.kernels import Entry
 from kgen.codegen.templates import environment
 from kgen.partition.step import Step
 from kgen.records import dataclass
+from kgen.schedule.launch import Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,14 @@ def _declared(entry: Entry, before: Sequence[Entry]) -> _Declared:
     if entry.body:
         members = tuple(template_member(field, entry.schedule.rank) for field in struct)
         return _Declared(entry.name, parameters, f"{entry.body}_layout", LAYOUT_TYPES, members)
-    return _Declared(entry.name, parameters, entry.layout, "", tuple(field.declaration for field in struct))
+    return _Declared(entry.name, parameters, entry.layout, "", tuple(_members(struct)))
+
+
+def _members(struct: Sequence[Field]) -> Iterator[str]:
+    """The declarations of a struct's members; those of a member struct in one line."""
+    for within, fields in groupby(struct, key=lambda field: field.within):
+        declared = [field.declaration for field in fields]
+        yield from [f"struct {{ {' '.join(f'{one};' for one in declared)} }} {within}"] if within else declared
 
 
 def _parameters(entry: Entry) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from kgen.codegen import names
 from kgen.codegen.c_types import index_types
@@ -148,9 +149,14 @@ def _needed(lets: Sequence[tuple[str, str]], texts: Iterable[str]) -> set[str]:
 
 def _values(fields: Sequence[Field]) -> Iterator[str]:
     """The values of the layout struct, a line for each member."""
-    for field in fields:
-        values = ", ".join(_cast(field.type, value) for value in field.values)
-        yield f"{{{values}}}," if field.is_array else f"{values},"
+    for within, found in groupby(fields, key=lambda field: field.within):
+        values = [f"{_value(field)}," for field in found]
+        yield from [f"{{{' '.join(values)[:-1]}}},"] if within else values
+
+
+def _value(field: Field) -> str:
+    values = ", ".join(_cast(field.type, value) for value in field.values)
+    return f"{{{values}}}" if field.is_array else values
 
 
 def _cast(type_: str, value: Expr) -> str:

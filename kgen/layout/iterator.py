@@ -30,7 +30,8 @@ from kgen.layout.dense import (
 from kgen.records import dataclass
 
 __all__ = [
-    "IterationSpace", "OperandLayout", "broadcast_strides", "contiguous_strides", "iteration_space", "output_strides",
+    "IterationSpace", "OperandLayout", "beside", "broadcast_strides", "contiguous_strides", "iteration_space",
+    "output_strides",
 ]  # fmt: skip
 
 
@@ -89,6 +90,18 @@ def iteration_space(
     else:
         order = _fastest_first(shape, strides)
     return _coalesce(shape, strides, order, keep)
+
+
+def beside(spaces: Sequence[IterationSpace]) -> IterationSpace:
+    """Several spaces as one: their dimensions one after the other, along which the operands of others do not vary."""
+    strides: list[tuple[int, ...]] = []
+    before, behind = 0, sum(len(space.shape) for space in spaces)
+    for space in spaces:
+        behind -= len(space.shape)
+        strides += [(0,) * before + own + (0,) * behind for own in space.strides]
+        before += len(space.shape)
+    shape = tuple(extent for space in spaces for extent in space.shape)
+    return IterationSpace(shape, tuple(strides), tuple(axes for space in spaces for axes in space.axes))
 
 
 def output_strides(shape: tuple[int, ...], inputs: Sequence[OperandLayout]) -> tuple[int, ...]:

@@ -104,6 +104,13 @@ def shift(divisor: Expr) -> Expr:
     return Op("shift", (divisor,))
 
 
+def renamed(expr: Expr, rename: Callable[[Name], Name]) -> Expr:
+    """The same expression of other names."""
+    if isinstance(expr, Name):
+        return rename(expr)
+    return Op(expr.operator, tuple(renamed(a, rename) for a in expr.args)) if isinstance(expr, Op) else expr
+
+
 def _expr(value: Expr | int) -> Expr:
     return Int(value) if isinstance(value, int) else value
 

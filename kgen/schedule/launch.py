@@ -56,7 +56,9 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A member of a layout struct.  ``owners``: the operands that it describes, for the comment in generated code."""
+    """A member of a layout struct.  ``owners``: the operands that it describes, for the comment in generated code.
+    ``within``: the member struct that it is in, if any.
+    """
 
     type: FieldType
     name: str
@@ -64,6 +66,7 @@ class Field:
     comment: str = ""
     owners: tuple[str, ...] = ()
     is_array: bool = True
+    within: str = ""
 
     @property
     def declaration(self) -> str:

@@ -10,9 +10,11 @@ from kgen.ir.views import View, evaluate, shape_of, strides_of
 from kgen.layout.iterator import (
     IterationSpace,
     OperandLayout,
+    beside,
     contiguous_strides,
     output_strides,
 )
+from kgen.partition.horizontal import HorizontalStep
 from kgen.partition.step import Access, Step
 from kgen.records import dataclass
 from kgen.schedule.target import PORTABLE
@@ -56,10 +58,13 @@ class Placed:
     aliased: tuple[bool, ...]
     reduced: int = 0  # how many of the first dimensions of the space are reduced
     sources: tuple[Source, ...] = ()
+    parts: tuple[Placed, ...] = ()  # of a horizontal step
 
     @property
     def points(self) -> int:
         """Results to compute: one per element, or one per row, even where rows are empty."""
+        if self.parts:
+            return sum(part.points for part in self.parts)
         return prod(self.space.shape[self.reduced :])
 
 
@@ -168,6 +173,8 @@ def buffers(kernel: Graph, extents: Extents) -> dict[int, Array]:
 
 def place(step: Step, arrays: Sequence[Array], extents: Extents, aliased: Sequence[bool]) -> Placed:
     """Lay a step out over its operands.  ``arrays``: one for each operand of the program that the step accesses."""
+    if isinstance(step, HorizontalStep):
+        return _place_horizontal(step, arrays, extents, aliased)
     shape = concrete(step.shape, extents)
     accessed = [arrays[t.operand] for t in step.accesses]
     layouts = tuple(view(t, a, shape) for t, a in zip(step.accesses, accessed, strict=True))
@@ -182,6 +189,29 @@ def place(step: Step, arrays: Sequence[Array], extents: Extents, aliased: Sequen
         tuple(aliased),
         reduced,
         tuple(_source(number, arrays[number]) for number in sorted(step.graph.gathered | step.graph.scattered)),
+    )
+
+
+def _place_horizontal(
+    step: HorizontalStep, arrays: Sequence[Array], extents: Extents, aliased: Sequence[bool]
+) -> Placed:
+    parts: list[Placed] = []
+    first = 0
+    for part in step.parts:
+        last = first + len(part.accesses)
+        parts.append(place(part, arrays, extents, aliased[first:last]))
+        first = last
+    shape = concrete(step.shape, extents)
+    return Placed(
+        shape,
+        beside([part.space for part in parts]),
+        tuple(view(t, arrays[t.operand], shape) for t in step.accesses),
+        tuple(size for part in parts for size in part.itemsizes),
+        tuple(address for part in parts for address in part.addresses),
+        tuple(offset for part in parts for offset in part.offsets),
+        tuple(aliased),
+        sources=tuple(source for part in parts for source in part.sources),
+        parts=tuple(parts),
     )
 
 

@@ -188,6 +188,22 @@ ROTARY = {
 }
 
 
+POSITIONS = {
+    "positions": lambda d: d.below(40, TOKENS),
+    "cos_sin_cache": lambda d: d.bf16(40, 128),
+}
+HEADS_OF_BOTH = {"query": lambda d: d.bf16(TOKENS, 3, 128), "key": lambda d: d.bf16(TOKENS, 2, 128)}
+KEYS_AND_VALUES = {
+    "key": lambda d: d.bf16(TOKENS, 3, 64),
+    "value": lambda d: d.bf16(TOKENS, 3, 64),
+    "slot_mapping": lambda d: np.array([7, -1, 0, 11, 4]),
+}
+
+
+def fp8_cache(draw: Draw) -> Array:
+    return draw.f32(3, 4, 3, 64).astype(ml_dtypes.float8_e4m3fn)
+
+
 def taken(of: Array, *places: Array) -> Array:
     return np.asarray(of[tuple(place.astype(int) for place in places)])
 
@@ -204,8 +220,54 @@ def cached(x: Array, slot_mapping: Array, cache: Array) -> Array:
     return updated.reshape(cache.shape)
 
 
-def rotated_by(x: Array, positions: Array, cos_sin_cache: Array) -> Array:
-    return rotated(x, *halves(taken(cos_sin_cache, positions)))
+def both_cached(key: Array, value: Array, slot_mapping: Array, key_cache: Array, value_cache: Array) -> Results:
+    key = key.reshape(len(key), *key_cache.shape[2:])
+    return cached(key, slot_mapping, key_cache), cached(value, slot_mapping, value_cache)
+
+
+def both_scaled(
+    key: Array, value: Array, slot_mapping: Array, k_scale: Array, v_scale: Array, key_cache: Array, value_cache: Array
+) -> Results:
+    return both_cached(key / k_scale, value / v_scale, slot_mapping, key_cache, value_cache)
+
+
+def both_rotated(
+    by: Callable[[Array, Array, Array], Array], positions: Array, cos_sin_cache: Array, query: Array, key: Array
+) -> Results:
+    cos, sin = halves(taken(cos_sin_cache, positions))
+    return by(query, cos, sin), by(key, cos, sin)
+
+
+def normed_and_rotated(
+    q_weight: Array, k_weight: Array, cos_sin_cache: Array, positions: Array, qk: Array, num_heads: int = 3
+) -> Array:
+    query, key = norm(qk[:, :num_heads], q_weight), norm(qk[:, num_heads:], k_weight)
+    return np.concatenate(both_rotated(rotated, positions, cos_sin_cache, query, key), 1)
+
+
+def by_exponents(x: Array) -> Results:
+    """The scales as exponents of float32."""
+    scale, out = by_groups(x, powers_of_two)
+    return np.log2(scale) + 127, out
+
+
+def as_blocks(x: Array, quantised: Callable[[Array], tuple[Array, Array]]) -> Array:
+    """Rows of blocks of GGUF.  ``quantised``: the scales of blocks, and their bytes."""
+    scale, codes = quantised(x.reshape(len(x), -1, 32))
+    found = np.concatenate([scale.astype(np.float16).view(np.uint8), codes], -1)
+    return found.reshape(len(x), -1)
+
+
+def to_q8_0(b: Array) -> tuple[Array, Array]:
+    scale = (np.abs(b).max(-1, keepdims=True) / 127).astype(np.float32)
+    return scale, np.rint(b / np.where(scale == 0, 1, scale)).astype(np.int8).view(np.uint8)
+
+
+def to_q4_0(b: Array) -> tuple[Array, Array]:
+    largest = np.take_along_axis(b, np.abs(b).argmax(-1, keepdims=True), -1)
+    scale = (largest / -8).astype(np.float32)
+    codes = np.minimum(b / np.where(scale == 0, 1, scale) + 8.5, 15).astype(np.uint8)
+    return scale, codes[..., :16] | codes[..., 16:] << 4
 
 
 def cross_entropy(logits: Array, label: Array) -> Array:
@@ -213,7 +275,7 @@ def cross_entropy(logits: Array, label: Array) -> Array:
 
 
 #: For each kernel its arguments, and its outputs and updated arguments from them.
-CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array | Results]]] = {
+CASES: dict[str, tuple[dict[str, Callable[[Draw], Array | int]], Callable[..., Array | Results]]] = {
     "silu_and_mul": (ROWS, partial(gated, silu)),
     "mul_and_silu": (ROWS, lambda x: gated(silu, np.roll(x, x.shape[-1] // 2, -1))),
     "gelu_and_mul": (ROWS, partial(gated, gelu)),
@@ -302,13 +364,18 @@ CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array |
         },
         gathered_cache,
     ),
-    "rotary_embedding": (
+    "rotary_embedding": (POSITIONS | HEADS_OF_BOTH, partial(both_rotated, rotated)),
+    "rotary_embedding_gptj": (POSITIONS | HEADS_OF_BOTH, partial(both_rotated, rotated_pairs)),
+    "fused_qk_norm_rope": (
         {
-            "x": lambda d: d.bf16(TOKENS, 3, 128),
-            "positions": lambda d: d.below(40, TOKENS),
-            "cos_sin_cache": lambda d: d.bf16(40, 128),
+            "q_weight": lambda d: d.bf16(128),
+            "k_weight": lambda d: d.bf16(128),
+            "cos_sin_cache": POSITIONS["cos_sin_cache"],
+            "positions": POSITIONS["positions"],
+            "qk": lambda d: d.bf16(TOKENS, 5, 128),
+            "num_heads": lambda d: 3,
         },
-        rotated_by,
+        normed_and_rotated,
     ),
     "moe_unpermute": (
         {
@@ -322,12 +389,45 @@ CASES: dict[str, tuple[dict[str, Callable[[Draw], Array]], Callable[..., Array |
         {"logits": lambda d: d.f32(TOKENS, SIZE), "label": lambda d: d.below(SIZE, TOKENS)},
         cross_entropy,
     ),
-    "reshape_and_cache_flash": (
+    "moe_permute": (
         {
-            "x": lambda d: d.bf16(TOKENS, 3, 64),
-            "slot_mapping": lambda d: np.array([7, -1, 0, 11, 4]),
-            "cache": lambda d: d.bf16(3, 4, 3, 64),
+            "x": lambda d: d.bf16(TOKENS, SIZE),
+            "permuted_idx": lambda d: d.rng.permutation(2 * TOKENS),
+            "topk": lambda d: 2,
         },
-        cached,
+        lambda x, permuted_idx, topk: taken(x, permuted_idx // topk),
+    ),
+    "per_token_group_quant_fp8_packed": (ROWS, by_exponents),
+    "quantize_q8_0": ({"x": lambda d: d.f32(33, 96)}, partial(as_blocks, quantised=to_q8_0)),
+    "quantize_q4_0": ({"x": lambda d: d.f32(33, 96)}, partial(as_blocks, quantised=to_q4_0)),
+    "reshape_and_cache_flash": (
+        KEYS_AND_VALUES | {"key_cache": lambda d: d.bf16(3, 4, 3, 64), "value_cache": lambda d: d.bf16(3, 4, 3, 64)},
+        both_cached,
+    ),
+    "reshape_and_cache_flash_fp8": (
+        KEYS_AND_VALUES
+        | {"k_scale": SCALE["scale"], "v_scale": SCALE["scale"], "key_cache": fp8_cache, "value_cache": fp8_cache},
+        both_scaled,
+    ),
+    "reshape_and_cache": (
+        KEYS_AND_VALUES
+        | {
+            "key_cache": lambda d: d.bf16(3, 3, 8, 4, 8).transpose(0, 3, 1, 2, 4),
+            "value_cache": lambda d: d.bf16(3, 3, 64, 4).transpose(0, 3, 1, 2),
+        },
+        both_cached,
+    ),
+    "concat_and_cache_mla": (
+        {
+            "kv_c": lambda d: d.bf16(TOKENS, SIZE),
+            "k_pe": lambda d: d.bf16(TOKENS, 64),
+            "slot_mapping": KEYS_AND_VALUES["slot_mapping"],
+            "kv_c_cache": lambda d: d.bf16(3, 4, SIZE + 64)[..., :SIZE],
+            "k_pe_cache": lambda d: d.bf16(3, 4, SIZE + 64)[..., SIZE:],
+        },
+        lambda kv_c, k_pe, slot_mapping, kv_c_cache, k_pe_cache: (
+            cached(kv_c, slot_mapping, kv_c_cache),
+            cached(k_pe, slot_mapping, k_pe_cache),
+        ),
     ),
 }

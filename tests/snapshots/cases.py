@@ -124,6 +124,12 @@ CASES = (
     Case("rms_norm_per_block_quant", "llm/rms_norm_per_block_quant", "--dtype bf16 --shape x=4096x7168,weight=7168"),
     Case("embedding", "llm/embedding", "--dtype weight=bf16,ids=i64 --shape weight=128256x4096,ids=8192"),
     Case(
+        "rotary_embedding",
+        "llm/rotary_embedding",
+        "--dtype positions=i64,cos_sin_cache=bf16,query=bf16,key=bf16"
+        " --shape positions=64,cos_sin_cache=8192x128,query=64x32x128,key=64x8x128",
+    ),
+    Case(
         "cross_entropy_by_label",
         "llm/cross_entropy_by_label",
         "--dtype logits=bf16,label=i64 --shape logits=8192x128256,label=8192",

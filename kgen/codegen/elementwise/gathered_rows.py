@@ -107,7 +107,9 @@ def _write_row(step: Step, number: int, name: str, statements: Sequence[Statemen
     places = writer.places_of(number)
     out = writer.unique(names.row(operand.name))
     found = row_at(operand, [ops[a] for a in op.places], places, along, writer.unique(names.inside(operand.name)))
-    for line in (*found.lines, f"{out} = {found.code};"):
+    found_at = f"{out} = {found.code};"
+    short = len(found_at) + 4 <= MAX_COLUMNS
+    for line in (*found.lines, *([found_at] if short else found_at.replace(" ? ", "\n    ? ").split("\n"))):
         writer.put(line, number)
     const = "" if isinstance(op.attr, Scatter) else "const "
     row = Argument("row", number, f"{const}{storage_type(operand.dtype)}*& {out}")

@@ -55,7 +55,7 @@ class GroupWriter(ElementWriter):
             template=self.template,
             name=self.unit.name,
             comment=self.comment(),
-            parameters=tuple(parameters.declarations),
+            parameters=self.declared(parameters),
             block=schedule.block,
             group=group,
             side=self.side,
@@ -80,6 +80,7 @@ class GroupWriter(ElementWriter):
             packed=self.call_element([self.argument(a, at, packed=True) for a in element.arguments], is_group=True),
             direct=self.call_element([self.argument(a, self.alone, packed=False) for a in element.arguments]),
             gathered=tuple(map(self.gathered, self.rows.values())),
+            is_part=self.unit.is_part,
         )
         return Written(context, parameters, movers=self.movers())
 
@@ -258,7 +259,9 @@ class GroupWriter(ElementWriter):
             else f" {'Offsets' if self.schedule.narrow_counts else 'Indices'} are 64-bit."
         )
         limits = [GROUPS_32] if self.schedule.narrow_counts else [] if note or self.unit.is_body else [OFFSETS_32]
-        text = [*self.covered(note), *limits, *alignment_comment(self.step, self.schedule)]
+        covered = self.covered(note)
+        covered = covered[:1] if self.unit.is_part else covered
+        text = [*covered, *limits, *alignment_comment(self.step, self.schedule)]
         for kind, what in (
             ("column", "One element a row"),
             ("scalar", "A single element, the same for all"),

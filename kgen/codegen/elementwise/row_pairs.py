@@ -37,7 +37,7 @@ class RowPairsWriter(RowsWriter):
             template="row_pairs.cu.j2",
             name=self.unit.name,
             comment=self.comment(),
-            parameters=tuple(parameters.declarations),
+            parameters=self.declared(parameters),
             block=self.schedule.block,
             group=self.schedule.group,
             rows=ROWS,
@@ -53,6 +53,7 @@ class RowPairsWriter(RowsWriter):
             once=(*self.once("scalar"), *self.once("column", shared)),
             writes=self.vectors(written=True),
             packed=self.call_element([self.argument(a, "(i + j)", packed=True) for a in self.element.arguments]),
+            is_part=self.unit.is_part,
         )
         return Written(context, parameters)
 

@@ -84,7 +84,7 @@ class ElementWriter:
             if self.unit.is_body
             else f"{elements}{'u' if self.schedule.count_bits == 32 else 'll'}"
         )
-        return f"blockIdx.x * {wide} + threadIdx.x"
+        return f"{'block' if self.unit.is_part else 'blockIdx.x'} * {wide} + threadIdx.x"
 
     def fields(self) -> tuple[FieldContext, ...]:
         """The members of the layout struct."""
@@ -100,11 +100,15 @@ class ElementWriter:
 
         ``strided``: the first dimension that the pattern has a stride for.  ``name``: of the result.
         """
-        start = f"const {self.signed} {name or names.offset(label)} = "
+        start = self.offset_start(name or names.offset(label))
         if self.unit.is_body:
             return (f"{start}offset_of(c, layout.{label}_stride);",)
         terms = [f"c{d} * layout.{label}_stride[{d - strided}]" for d in range(first, self.schedule.rank)]
         return sum_lines(start, terms) if terms else ()
+
+    def offset_start(self, name: str) -> str:
+        """The start of the statement that computes the offset of a stride pattern."""
+        return f"const {self.signed} {name} = "
 
     def entry(self) -> Written:
         """A kernel that calls the function template it shares with others."""
@@ -172,6 +176,11 @@ class ElementWriter:
         """A call of the element function.  ``is_group``: in a group, whose result is used if its conditions hold."""
         variant = ("<true>" if is_group else "<false>") if self.element.conditions else ""
         return call_lines(self.element, arguments, variant)
+
+    def declared(self, parameters: Parameters) -> tuple[str, ...]:
+        """The declarations of the parameters; a part of a horizontal kernel also takes the number of its block."""
+        block = (f"const {self.index} block",) if self.unit.is_part else ()
+        return *parameters.declarations, *block
 
     def parameters(self) -> Parameters:
         """Pointers, then by-value scalars, then the layout struct, then ``n``.

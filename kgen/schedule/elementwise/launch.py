@@ -6,6 +6,7 @@ from struct import calcsize
 
 from kgen.schedule.elementwise.boxes import BoxSchedule
 from kgen.schedule.elementwise.groups import outer_dims
+from kgen.schedule.elementwise.row_batches import GROUPS
 from kgen.schedule.elementwise.row_pairs import ROWS, PairSchedule
 from kgen.schedule.expressions import (
     Expr,
@@ -74,6 +75,14 @@ def row_pairs_rule(schedule: PairSchedule, labels: Labels) -> Rule:
     return Rule(
         (ceil_div(Name("n"), schedule.block), _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", n),)
     )
+
+
+def row_batches_rule(schedule: Schedule, labels: Labels) -> Rule:
+    """Several groups of rows a thread."""
+    work = [ceil_div(extent(0), schedule.group), *(extent(d) for d in range(1, schedule.rank))]
+    fields = _group_fields(schedule, labels, [], work, "groups in a row")
+    blocks = ceil_div(Name("n"), schedule.block * GROUPS)
+    return Rule((blocks, _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", product(work)),))
 
 
 def tile_side(schedule: Schedule) -> int:

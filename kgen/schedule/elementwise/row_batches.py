@@ -1,0 +1,45 @@
+"""Kernels in which a thread takes several groups, a block of threads apart: ``row_batches``.
+
+Rows at computed places wait for the place first.  A thread loads all of its places, then all of its rows, so that two
+waits serve several groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kgen.schedule.elementwise.reasons import index_width_reason, unvectorised_operands
+from kgen.schedule.elementwise.rows import rows
+from kgen.schedule.facts import Choice, Facts
+
+#: Groups of a thread.
+GROUPS = 2
+#: What rows are made of here: accesses that a whole group does at once, or once.
+_KINDS = frozenset({"vector", "interleaved", "column", "scalar"})
+
+
+def row_batches(facts: Facts) -> Choice | None:
+    """Rows of whole groups, some at computed places."""
+    if not facts.sources or not facts.bounded:
+        return None
+    choice = rows(facts)
+    if choice is None or not choice.schedule.gathered or not _has_whole_groups(facts, choice):
+        return None
+    schedule = replace(choice.schedule, template="row_batches")
+    rows_of = " and ".join(f"`{facts.step.graph.operands[operand].name}`" for operand, _ in schedule.gathered)
+    reason = f"row batches: {GROUPS} groups a thread, because rows of {rows_of} wait for their places"
+    return Choice(
+        schedule, choice.space, (reason, *unvectorised_operands(schedule, facts), index_width_reason(schedule))
+    )
+
+
+def _has_whole_groups(facts: Facts, choice: Choice) -> bool:
+    """Whether there are whole groups only, and many of them.  Quotients by what a row shares have a path of their own
+    in ``rows``.
+    """
+    schedule, space = choice.schedule, choice.space
+    fits = all(t.kind in _KINDS and not t.reaches_beyond for t in schedule.accesses)
+    divides = any(op.name == "div" for op in facts.step.graph.ops)
+    is_whole = schedule.anchor is None and space.shape[0] % schedule.group == 0
+    many = facts.tuning.elementwise.pair_threads * GROUPS * schedule.group
+    return bool(fits and is_whole and not divides and space.numel >= many)

@@ -1,0 +1,85 @@
+"""Kernels of steps that do not depend on each other, in one launch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen.runtime.cuda.driver import probe
+from tests.forced import forced
+from tests.llm.references import both_rotated, cached, rotated
+from tests.llm.test_kernels import FOLDER
+
+Array = np.ndarray[Any, Any]
+on_gpu = [pytest.mark.gpu, pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU")]
+ALWAYS = {"elementwise": {"pair_threads": 1}}
+TWO = "input i, w\ninout x, y\nx = x + w[i]\ny = y * expand(w[i], axis=1)"
+
+
+def templates(k: Any, *arguments: Any) -> list[str]:
+    return [s["schedule"]["template"] for s in k.explain(*arguments).to_dict()["kernels"]]
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=on_gpu)])
+def device(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def test_rotary(device: str, rng: np.random.Generator) -> None:
+    """Repeated calls with other numbers of tokens and heads, one of them none."""
+    k: Any = kgen.jit(path=FOLDER / "rotary_embedding.k", device=device)
+    table = rng.standard_normal((50, 64)).astype("float32")
+    for tokens, heads in ((1, 3), (7, 3), (7, 3), (70, 1), (33, 3), (9, 0), (0, 3), (8, 5), (8, 5)):
+        positions = rng.integers(0, 50, tokens)
+        query, key = (rng.standard_normal((tokens, h, 64)).astype("float32") for h in (8, heads))
+        wanted = both_rotated(rotated, positions, table, query, key)
+        assert tokens * heads == 0 or templates(k, positions, table, query, key) == ["horizontal"]
+        k(positions, table, query, key)
+        for found, want in zip((query, key), wanted, strict=True):
+            np.testing.assert_allclose(found, want, 1e-5, 1e-5)
+
+
+def test_parts_of_other_ranks_and_batches(device: str, rng: np.random.Generator) -> None:
+    """Each has its own space, and may take several groups a thread."""
+    k: Any = kgen.jit(TWO, device=device)
+    w, i = rng.standard_normal((9, 24)).astype("f4"), rng.integers(0, 9, 50)
+    for forcing in ({}, ALWAYS):
+        x, y = rng.standard_normal((50, 24)).astype("f4"), rng.standard_normal((50, 3, 24)).astype("f4")
+        expected = x + w[i], y * w[i][:, None]
+        with forced(forcing):
+            assert templates(k, i, w, x, y) == ["horizontal"]
+            k(i, w, x, y)
+        np.testing.assert_array_equal(x, expected[0])
+        np.testing.assert_array_equal(y, expected[1])
+
+
+def test_views_of_one_cache(device: str, rng: np.random.Generator) -> None:
+    """Parts may write between each other."""
+    k: Any = kgen.jit(path=FOLDER / "concat_and_cache_mla.k", device=device)
+    cache, slots = np.zeros((3, 4, 96), "f4"), np.array([7, -1, 0, 11, 4])
+    c, pe = rng.standard_normal((5, 64)).astype("f4"), rng.standard_normal((5, 32)).astype("f4")
+    k(c, pe, slots, cache[..., :64], cache[..., 64:])
+    np.testing.assert_array_equal(cache, cached(np.concatenate([c, pe], -1), slots, np.zeros((3, 4, 96), "f4")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "inout x, y\nx = x + y[:, :1]\ny = y * 2",  # one reads what the other updates
+        "s = sum(x, axis=1)\nout = x[:, ::-1] + 1",  # one reduces
+        "out = x + 1",
+    ],
+)
+def test_steps_that_have_launches_of_their_own(device: str, text: str) -> None:
+    """Where they depend on each other, reduce, or are one."""
+    arguments = {n: np.ones((8, 8), "f4") for n in ("x", "y") if n in text}
+    k: Any = kgen.jit(text, device=device)
+    assert "horizontal" not in templates(k, *arguments.values())
