@@ -2,7 +2,7 @@
 
 The wheel is found where it is installed, or a path names its ``data/include`` folder or a library built before:
 
-    python -m benchmarks.flashinfer INCLUDE LIBRARY.so
+    python -m benchmarks.flashinfer INCLUDE LIBRARY.so [SOURCE.cu]
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 SOURCE = Path(__file__).with_suffix(".cu")
+#: Kernels that go by positions.
+POSITIONS = Path(__file__).with_name("flashinfer_positions.cu")
 #: Headers that its own headers include and these kernels do not need.
 UNUSED = ("cublasLt.h", "cublas_v2.h", "curand_kernel.h")
 
@@ -36,8 +38,8 @@ def headers() -> Path:
     return Path(found.origin).parent / "data" / "include"
 
 
-def build(include: Path, target: Path, arch: str = "sm_90") -> None:
-    """Compiles ``flashinfer.cu``.  Raises :class:`Unavailable`."""
+def build(include: Path, target: Path, source: Path = SOURCE, arch: str = "sm_90") -> None:
+    """Compiles ``flashinfer.cu``, or another source.  Raises :class:`Unavailable`."""
     nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if nvcc is None:
         raise Unavailable("there is no nvcc")
@@ -54,19 +56,19 @@ def build(include: Path, target: Path, arch: str = "sm_90") -> None:
             "-Xcompiler",
             "-fPIC",
         ]
-        command = [nvcc, *flags, f"-I{stubs}", f"-I{include}", str(SOURCE), "-o", str(target)]
+        command = [nvcc, *flags, f"-I{stubs}", f"-I{include}", str(source), "-o", str(target)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Unavailable(f"nvcc failed: {done.stderr.strip()[-2000:]}")
 
 
 @cache
-def library(path: Path | None) -> ctypes.CDLL:
-    """The library at a path, or built from headers.  Raises :class:`Unavailable`."""
+def library(path: Path | None, source: Path = SOURCE) -> ctypes.CDLL:
+    """The library at a path, or built of a source from headers.  Raises :class:`Unavailable`."""
     if path is not None and path.suffix == ".so":
         return ctypes.CDLL(str(path))
     made = Path(tempfile.mkdtemp(prefix="kgen-flashinfer-"), "flashinfer.so")
-    build(headers() if path is None else path, made)
+    build(headers() if path is None else path, made, source)
     return ctypes.CDLL(str(made))
 
 
@@ -112,4 +114,4 @@ def call_of(library: ctypes.CDLL, name: str, args: Mapping[str, Any], out: tuple
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1]), Path(sys.argv[2]))
+    build(*[Path(argument) for argument in sys.argv[1:4]])
