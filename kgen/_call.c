@@ -72,6 +72,7 @@ typedef int (*SetContext)(void *);
 typedef struct { int value; PyObject *object, *path, *expected; int call; } Condition; /* of a value, or of an object */
 typedef struct { int i, j, exact; int64_t first, second; } Apart;
 typedef struct { int offset, index; char code; uint64_t add; } Variable; /* add: from an operand's address to a view's */
+#define IS_POINTER(code) ((code) == 'P' || (code) == 'V') /* V: added to what rules stored */
 typedef struct { int offset; unsigned long long start; } Shared;
 typedef struct {
     uint64_t function;
@@ -353,7 +354,7 @@ static int gather_scalars(const Call *self, PyObject **values, unsigned char *me
     memcpy(memory, self->image, self->bytes);
     for (Py_ssize_t n = 0; n < self->variable_count; n++) {
         const Variable *v = &self->variables[n];
-        if (v->code != 'P' && write_scalar(memory + v->offset, values[v->index], v->code)) {
+        if (!IS_POINTER(v->code) && write_scalar(memory + v->offset, values[v->index], v->code)) {
             PyErr_Clear(); /* it does not fit; converting plain Python numbers runs no other code */
             return 0;
         }
@@ -375,8 +376,11 @@ static int gather(Call *self, PyObject **values, uint64_t *pointers, unsigned ch
 static void write_pointers(const Call *self, const uint64_t *pointers, unsigned char *memory) {
     for (Py_ssize_t n = 0; n < self->variable_count; n++) {
         const Variable *v = &self->variables[n];
-        uint64_t place = v->code == 'P' ? pointers[v->index] + v->add : 0;
-        if (v->code == 'P') memcpy(memory + v->offset, &place, 8);
+        uint64_t place = v->add;
+        if (!IS_POINTER(v->code)) continue;
+        if (v->code == 'V') memcpy(&place, memory + v->offset, 8);
+        place += pointers[v->index];
+        memcpy(memory + v->offset, &place, 8);
     }
 }
 
@@ -864,7 +868,7 @@ static int size_of(int code) {
     case '?': case 'b': case 'B': return 1;
     case 'h': case 'H': case 'e': return 2;
     case 'i': case 'I': case 'f': return 4;
-    case 'q': case 'Q': case 'd': case 'F': case 'P': return 8;
+    case 'q': case 'Q': case 'd': case 'F': case 'P': case 'V': return 8;
     case 'D': return 16;
     default: return 0;
     }
@@ -984,7 +988,7 @@ static int fill(Call *self, PyObject *a[]) {
         v->add = (uint64_t)add;
         if (!size_of(code)) return wrong("no such code of a variable");
         if (within(v->offset, 0, self->bytes - size_of(code) + 1)) return -1;
-        if (within(v->index, 0, code == 'P' ? self->operands : PyTuple_GET_SIZE(self->types))) return -1;
+        if (within(v->index, 0, IS_POINTER(code) ? self->operands : PyTuple_GET_SIZE(self->types))) return -1;
         v->code = (char)code;
     }
     return 0;

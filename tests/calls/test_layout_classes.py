@@ -48,6 +48,8 @@ PROGRAMS = (
     "out = argmax(a + b, axis=-1)",
     "inout p\np = p * 2 + a",
     "out = a + 1\nother = a * b",
+    "out = stack(a, b * 2, axis=0)",
+    "out = concat(a * b, b, axis=0)\nother = a - b",
 )
 STEPS = 40  # of a walk, before it starts somewhere else
 EXTENTS = (1, 2, 3, 4, 7, 8, 16, 17, 32, 33, 48, 64, 100, 127, 128, 256, 300, 1000, 1024, 4096, 5000, 40000)
@@ -260,6 +262,8 @@ NEW_LAYOUTS: dict[str, tuple[str, Callable[[int], tuple[Any, ...]]]] = {
     "rows": ("out = sum(a, axis=-1)", lambda n: (dense(n + 70, 1024),)),
     "parts of rows": ("out = a / sum(a, axis=-1, keepdims=true)", lambda n: (dense(n + 70, 1040 + 4 * n)[:, :1024],)),
     "columns": ("out = sum(a, axis=0)", lambda n: (dense(n + 1100, 200),)),
+    "stacked": ("out = stack(a, b, axis=-1)", lambda n: (dense(n + 70, 16), dense(n + 70, 16))),
+    "joined": ("out = concat(a, b, axis=0)", lambda n: (dense(n + 70, 16), dense(2 * n + 70, 16))),
     "one row": ("out = sum(a)", lambda n: (dense(100 * n + 100000),)),
 }
 

@@ -46,9 +46,10 @@ class LayoutClass:
     """``guards`` of ``trace``'s nodes hold for every layout of the class; the rest are numbers of nodes.
 
     ``inputs``: in the order of the trace.  ``fresh``: the extents and strides of each output that a call allocates.
-    ``grids``: the blocks of each kernel.  ``views``: the address of each view.  ``keys``: on whose values times were
-    predicted; without reductions, the bits of results do not depend on the kernel, and sizes within a factor of 4 are
-    alike.  ``known``: those for which the decision is this one; it grows while calls use it.
+    ``grids``: the blocks of each kernel.  ``views``: the address of each view; ``bases``: by view, the output that the
+    call allocates, where its address counts from that.  ``keys``: on whose values times were predicted; without
+    reductions, the bits of results do not depend on the kernel, and sizes within a factor of 4 are alike.  ``known``:
+    those for which the decision is this one; it grows while calls use it.
     """
 
     trace: Trace
@@ -58,6 +59,7 @@ class LayoutClass:
     grids: tuple[tuple[int, int, int], ...]
     values: tuple[Values, ...]
     views: tuple[int, ...]
+    bases: Mapping[int, int]
     keys: tuple[int, ...]
     known: set[tuple[int, ...]]
 
@@ -88,7 +90,8 @@ class LayoutClass:
         guards = frozenset((relation, *_ordered(relation, of[one], of[other])) for relation, one, other in self.guards)
         values = tuple((kernel, offset, form, mapped(nodes)) for kernel, offset, form, nodes in self.values)
         fresh = tuple((mapped(extents), mapped(strides)) for extents, strides in self.fresh)
-        return self.inputs, guards, fresh, tuple(map(mapped, self.grids)), values, mapped(self.views), mapped(self.keys)
+        views = mapped(self.views), tuple(self.bases.items())
+        return self.inputs, guards, fresh, tuple(map(mapped, self.grids)), values, views, mapped(self.keys)
 
 
 def _ordered(relation: str, one: int, other: int) -> tuple[int, int]:
@@ -98,7 +101,7 @@ def _ordered(relation: str, one: int, other: int) -> tuple[int, int]:
 def layout_class(call: ObservedCall) -> LayoutClass | None:
     """The class of a call's layouts, for which its launcher has room; None where kernels have nothing to do."""
     launcher = call.launcher
-    if len(launcher.entries) != len(call.lowered.steps) or _has_views_of_fresh(call):
+    if len(launcher.entries) != len(call.lowered.steps):
         return None
     traced = _TracedCall(call)
     try:
@@ -117,17 +120,20 @@ def layout_class(call: ObservedCall) -> LayoutClass | None:
         trace.check("<=", computed(trace, room.needed, names), room.size)
     grids = [(number(x), number(y), number(z)) for x, y, z in (launch.grid for launch in launches)]
     values = tuple(_values(trace, launcher, lowered, launches))
-    made, views = _fresh(call, lowered, trace), _views(lowered, trace)
-    keys = (trace.keys or {}) if any(isinstance(s.step, ReductionStep) for s in lowered.steps) else trace.rough_keys()
+    made, views, keys = _fresh(call, lowered, trace), _views(lowered, trace), _keys(lowered, trace)
     return LayoutClass(
-        trace, tuple(traced.inputs), trace.conditions(), made, tuple(grids), values, views, tuple(keys),
+        trace, tuple(traced.inputs), trace.conditions(), made, tuple(grids), values, views, _bases(call), tuple(keys),
         {tuple(keys.values())},
     )  # fmt: skip
 
 
-def _has_views_of_fresh(call: ObservedCall) -> bool:
-    """Whether kernels write to views of outputs that the call allocates: their addresses are not traced."""
-    return any(call.operands[view.base].fresh for view in call.views)
+def _keys(lowered: Lowered, trace: Trace) -> Mapping[int, int]:
+    reduces = any(isinstance(s.step, ReductionStep) for s in lowered.steps)
+    return trace.keys or {} if reduces else trace.rough_keys()
+
+
+def _bases(call: ObservedCall) -> Mapping[int, int]:
+    return {number: view.base for number, view in enumerate(call.views) if call.operands[view.base].fresh}
 
 
 def _fresh(call: ObservedCall, lowered: Lowered, trace: Trace) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
@@ -138,6 +144,7 @@ def _fresh(call: ObservedCall, lowered: Lowered, trace: Trace) -> tuple[tuple[tu
 
 
 def _views(lowered: Lowered, trace: Trace) -> tuple[int, ...]:
+    """Their addresses; outputs that the call allocates are at 0 in the trace."""
     operands = zip(lowered.specialised.graph.operands, lowered.arrays, strict=True)
     return tuple(trace.number(a.pointer) for o, a in operands if o.view is not None)
 

@@ -49,7 +49,7 @@ def native_call(
     numbers = _numbers(call)
     array_numbers = {local[name]: numbers[name] for name in local}
     image = call.launcher.parameter_image()
-    variables = _variables(call, numbers, image, with_views=layouts is None)
+    variables = _variables(call, numbers, image, layouts)
     launches = _launches(call.launcher, on_cuda=guards.stream is not None)
     memory = _memory(call, guards, numbers, distances)
     if layouts is not None:
@@ -90,11 +90,12 @@ def _numbers(call: ObservedCall) -> dict[str, int]:
 
 
 def _variables(
-    call: ObservedCall, numbers: Mapping[str, int], image: bytearray, *, with_views: bool
+    call: ObservedCall, numbers: Mapping[str, int], image: bytearray, layouts: LayoutClass | None
 ) -> tuple[tuple[int, str, int, int], ...] | None:
     """The offset in the image, code and number of each pointer and scalar, and what is added to it.
 
-    None for a scalar that C cannot read.  Defaults, the same in every call, are written into the image.
+    What a class stores at the offset is added to a pointer with the code "V".  None for a scalar that C cannot read.
+    Defaults, the same in every call, are written into the image.
     """
     passed = call.passed()
     scalars = {v.name: v for v in call.values.values() if isinstance(v, ScalarValue)}
@@ -103,9 +104,11 @@ def _variables(
         if variable.operand is not None:
             if variable.operand < len(call.operands):
                 variables.append((offset, "P", variable.operand, 0))
-            elif with_views:
+            elif layouts is None:
                 view = call.views[variable.operand - len(call.operands)]
                 variables.append((offset, "P", view.base, view.offset))
+            elif (base := layouts.bases.get(variable.operand - len(call.operands))) is not None:
+                variables.append((offset, "V", base, 0))
             continue
         assert variable.scalar is not None
         assert variable.dtype is not None

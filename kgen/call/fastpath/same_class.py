@@ -65,7 +65,10 @@ def same_class_call(call: ObservedCall, layouts: LayoutClass) -> FastCall | None
                 lines.append(f"{write}(parameters[0], {offset}, {', '.join(map(numbers.text, values))})")
         return lines
 
-    operands = [*(pointers[o.name] for o in call.operands), *map(numbers.text, layouts.views)]
+    operands = [pointers[o.name] for o in call.operands]
+    for number, node in enumerate(layouts.views):
+        base = layouts.bases.get(number)
+        operands.append(numbers.text(node) if base is None else f"{operands[base]} + {numbers.text(node)}")
     written = [name for name, _, written in arrays if written]
     write_launches(text, call.launcher, operands, scalars, guards, written, adjust)
     return build_function(text, call, local)
