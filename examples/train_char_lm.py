@@ -33,11 +33,12 @@ Function = Callable[..., Any]
 class Functions:
     """The parts of the model that a backend has.
 
-    ``norm(x, weight)``, ``rotate(x, cos, sin)`` of ``x: [batch, tokens, heads, size]``, ``gate(a, b)``, and
-    ``loss(logits, label)``, one number for each token.
+    ``norm(x, weight)``; ``add_norm(x, more, weight)`` with the sum and its norm; ``gate(a, b)``;
+    ``rotate(x, cos, sin)`` of ``x: [batch, tokens, heads, size]``; ``loss(logits, label)``, a number for each token.
     """
 
     norm: Function
+    add_norm: Function
     rotate: Function
     gate: Function
     loss: Function
@@ -51,6 +52,14 @@ def kgen_functions() -> Functions:
             y = cast<bf16>(x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 1e-5) * weight)
             """,
             name="norm",
+        ),
+        add_norm=kgen.jit(
+            """
+            input x, more, weight
+            total = x + more
+            y = cast<bf16>(total * rsqrt(mean(total * total, axis=-1, keepdims=true) + 1e-5) * weight)
+            """,
+            name="add_norm",
         ),
         rotate=kgen.jit(
             """
@@ -86,13 +95,17 @@ def torch_functions() -> Functions:
         c, s = cos[:, None], sin[:, None]
         return torch.cat((a * c - b * s, b * c + a * s), dim=-1).to(x.dtype)
 
+    def norm(x: Tensor, weight: Tensor) -> Tensor:
+        return F.rms_norm(x, weight.shape, weight, 1e-5)
+
     def loss(logits: Tensor, label: Tensor) -> Tensor:
         x = logits.float()
         total = torch.logsumexp(x, dim=-1)
         return F.cross_entropy(x, label, label_smoothing=SMOOTHING, reduction="none") + Z_LOSS * total * total
 
     return Functions(
-        norm=lambda x, weight: F.rms_norm(x, weight.shape, weight, 1e-5),
+        norm=norm,
+        add_norm=lambda x, more, weight: (x + more, norm(x + more, weight)),
         rotate=rotate,
         gate=lambda a, b: F.silu(a) * b,
         loss=loss,
@@ -103,21 +116,21 @@ class Block(nn.Module):
     def __init__(self, width: int, functions: Functions) -> None:
         super().__init__()
         self.functions = functions
-        self.first, self.second = (nn.Parameter(torch.ones(width)) for _ in range(2))
+        self.norm = nn.Parameter(torch.ones(width))
         self.qkv = nn.Linear(width, 3 * width, bias=False)
         self.project = nn.Linear(width, width, bias=False)
         self.up, self.gate = (nn.Linear(width, 3 * width, bias=False) for _ in range(2))
         self.down = nn.Linear(3 * width, width, bias=False)
 
-    def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    def forward(self, x: Tensor, y: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+        """``x``: the sum of what came before, ``y``: its norm.  Returns the sum and what is to be added to it."""
         f = self.functions
         batch, tokens, width = x.shape
-        q, k, v = self.qkv(f.norm(x, self.first)).view(batch, tokens, 3, -1, HEAD).unbind(2)
+        q, k, v = self.qkv(y).view(batch, tokens, 3, -1, HEAD).unbind(2)
         q, k = (f.rotate(each, cos, sin).transpose(1, 2) for each in (q, k))
         mixed = F.scaled_dot_product_attention(q, k, v.transpose(1, 2), is_causal=True)
-        x = x + self.project(mixed.transpose(1, 2).reshape(batch, tokens, width))
-        y = f.norm(x, self.second)
-        return x + self.down(f.gate(self.gate(y), self.up(y)))
+        x, y = f.add_norm(x, self.project(mixed.transpose(1, 2).reshape(batch, tokens, width)), self.norm)
+        return x, self.down(f.gate(self.gate(y), self.up(y)))
 
 
 class Model(nn.Module):
@@ -129,7 +142,7 @@ class Model(nn.Module):
         self.functions = functions
         self.embedding = nn.Embedding(len(CHARACTERS), width)
         self.blocks = nn.ModuleList(Block(width, functions) for _ in range(depth))
-        self.last = nn.Parameter(torch.ones(width))
+        self.norms = nn.ParameterList(torch.ones(width) for _ in range(depth + 1))
         self.head = nn.Linear(width, len(CHARACTERS), bias=False)
         angles = torch.outer(torch.arange(tokens), 10000.0 ** (-torch.arange(0, HEAD, 2) / HEAD))
         self.register_buffer("cos", angles.cos())
@@ -137,11 +150,14 @@ class Model(nn.Module):
 
     def forward(self, text: Tensor) -> Tensor:
         """The mean loss of the next character."""
+        f = self.functions
         x = self.embedding(text[:, :-1])
-        for block in self.blocks:
-            x = block(x, self.cos, self.sin)
-        logits = self.head(self.functions.norm(x, self.last))
-        loss: Tensor = self.functions.loss(logits.flatten(0, 1), text[:, 1:].flatten()).mean()
+        y = f.norm(x, self.norms[0])
+        for block, weight in zip(self.blocks, self.norms[1:], strict=True):
+            x, more = block(x, y, self.cos, self.sin)
+            x, y = f.add_norm(x, more, weight)
+        logits = self.head(y)
+        loss: Tensor = f.loss(logits.flatten(0, 1), text[:, 1:].flatten()).mean()
         return loss
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kgen.call.derived import Derived
 from kgen.call.gradient import Gradient
+from kgen.call.pair import BackwardHalf, ForwardHalf, Pair
 from kgen.call.tangent import Tangent
 from kgen.diagnostics import public
 from kgen.jit import Kernel, jit
@@ -37,7 +38,16 @@ def jvp(program: str | Kernel | Derived) -> Tangent:
 
 
 @public
-def vjp(program: str | Kernel, wrt: str | Sequence[str] | None = None) -> tuple[Kernel, Gradient]:
-    """A program and its gradients, which are computed from its arguments: nothing else has to be saved between them."""
-    kernel = jit(program) if isinstance(program, str) else program
-    return kernel, Gradient(kernel, wrt)
+def vjp(
+    program: str | Kernel, wrt: str | Sequence[str] | None = None, *, save: Sequence[str] | None = None
+) -> tuple[ForwardHalf, BackwardHalf]:
+    """A program that also returns what its gradients need, and the gradients: what autograd calls.
+
+    ``out, saved = forward(x, w)`` and ``x_grad, w_grad = backward(saved, out_grad=g)``.  ``saved`` has, by name, the
+    arguments that the gradients read, and values that reductions computed; others are computed again.  ``save``: the
+    lets and outputs to save in their place.  ``explain`` of both says what is saved.
+
+    Raises :class:`~kgen.KgenError`: ``bad-wrt``; calls also ``bad-save``.
+    """
+    pair = Pair(jit(program) if isinstance(program, str) else program, wrt, save)
+    return ForwardHalf(pair), BackwardHalf(pair)

@@ -68,6 +68,7 @@ class Explanation:
     steps: tuple[KernelFact, ...]
     lints: tuple[str, ...]
     assumed: tuple[tuple[str, str, tuple[int, ...]], ...] = ()  # name, shape with `?`, and the shape assumed
+    notes: tuple[str, ...] = ()  # what a derived program saves, and computes again
 
     @staticmethod
     def of(program: Program, lowered: Lowered, module: Module, usage: Mapping[str, Usage]) -> Explanation:
@@ -94,6 +95,7 @@ class Explanation:
             "program": self.program,
             "types": dict(self.types),
             "lints": list(self.lints),
+            "notes": list(self.notes),
             "assumed": {name: list(shape) for name, _, shape in self.assumed},
             "kernels": [
                 {
@@ -131,6 +133,7 @@ class Explanation:
         if self.assumed:
             lines += ["", "`?` stands for a number here"]
             lines += [f"  {name}: {stated} is taken as {' x '.join(map(str, s))}" for name, stated, s in self.assumed]
+        lines += _titled("values that the gradients read", self.notes)
         for number, step in enumerate(self.steps, 1):
             noun = "element" if math.prod(step.spaces[0]) == 1 else "elements"
             spaces = [" x ".join(map(str, reversed(space))) for space in step.spaces]
@@ -153,6 +156,10 @@ class Explanation:
 def _spaces(placed: Placed) -> tuple[tuple[int, ...], ...]:
     """The extents of the space that a kernel walks, or of those of its parts."""
     return tuple(part.space.shape for part in placed.parts or (placed,))
+
+
+def _titled(title: str, notes: tuple[str, ...]) -> list[str]:
+    return ["", title, *(f"  - {note}" for note in notes)] if notes else []
 
 
 def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:

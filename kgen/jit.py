@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays c
     from inspect import Signature
 
     from kgen.call.gradient import Gradient
+    from kgen.call.pair import Pair
     from kgen.call.plan import Plan
     from kgen.call.tangent import Tangent
     from kgen.dtypes import DType
@@ -145,6 +147,7 @@ class Kernel:
         self._updates = any(a.role == "inout" for a in program.arguments)
         self._gradients: dict[tuple[str, ...], Gradient] = {}
         self.recorded: Any = None  # see kgen/call/autograd.py
+        self._pairs: dict[tuple[str, ...], Pair] = {}
         self._tangent: Tangent | None = None
 
     @property
@@ -210,6 +213,22 @@ class Kernel:
 
             found = self._gradients[wrt] = Gradient(self, wrt)
         return found
+
+    def pair(self, wrt: tuple[str, ...]) -> Pair:
+        """The kernels that autograd calls for the gradients of these arguments, kept for later calls."""
+        found = self._pairs.get(wrt)
+        if found is None:
+            from kgen.call.pair import Pair
+
+            found = self._pairs[wrt] = Pair(self, wrt, None)
+        return found
+
+    @cached_property
+    def reduces(self) -> bool:
+        """Whether the program has a reduction."""
+        from kgen.gradients.saved import reduces
+
+        return reduces(self.program)
 
     def tangent(self) -> Tangent:
         """The tangents of the outputs, kept for later calls."""

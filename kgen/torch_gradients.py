@@ -7,7 +7,8 @@ from typing import Any
 
 from kgen.arrays import adapter_of
 from kgen.arrays.torch_ import requires_grad
-from kgen.call.autograd import is_differentiable, mark_integers, one_by_one, within_dual_level
+from kgen.call.autograd import mark_integers, one_by_one, within_dual_level
+from kgen.call.saving import is_differentiable
 from kgen.jit import Kernel
 from kgen.spec import Spec
 

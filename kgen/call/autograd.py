@@ -5,47 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from kgen.call.arguments import bind
+from kgen.call.saving import Call, is_differentiable, run_and_save, saved_gradients
 from kgen.diagnostics import error
-from kgen.records import dataclass
 
-if TYPE_CHECKING:  # every call asks for its recorder, and most need no gradients
-    from kgen.call.derived import Compiled
-    from kgen.call.gradient import Gradient
-    from kgen.call.tangent import Tangent
-
-    class Differentiable(Compiled, Protocol):
-        """A kernel that knows its gradients."""
-
-        @property
-        def inputs(self) -> tuple[str, ...]: ...
-        @property
-        def params(self) -> tuple[str, ...]: ...
-
-        recorded: Any  # its call with an array for each input and nothing else, once there was one
-
-        def gradient(self, wrt: tuple[str, ...]) -> Gradient: ...
-        def tangent(self) -> Tangent: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A call without its tensors.  ``tensors``: their names; ``others``: the arguments that are none; ``plain``:
-    whether there is no other argument, nor one that is left out.
-    """
-
-    kernel: Differentiable
-    tensors: tuple[str, ...]
-    others: Mapping[str, Any]
-    stream: Any
-    plain: bool = False
-
-    def run(self, tensors: tuple[Any, ...]) -> Any:
-        if self.plain:
-            return self.kernel(*tensors)
-        return self.kernel(**dict(zip(self.tensors, tensors, strict=True)), **self.others, stream=self.stream)
+if TYPE_CHECKING:
+    from kgen.call.saving import Differentiable
 
 
 def recorder(args: tuple[Any, ...], named: Mapping[str, Any]) -> Callable[..., Any] | None:
@@ -84,14 +51,14 @@ def _record(kernel: Differentiable, args: tuple[Any, ...], named: Mapping[str, A
     given = bind(kernel.program, args, named)
     tensors = {name: x for name, x in given.items() if isinstance(x, torch.Tensor)}
     others = {name: x for name, x in given.items() if name not in tensors}
-    return _function()(_Call(kernel, tuple(tensors), others, stream), tuple(tensors.values()))
+    return _function()(Call(kernel, tuple(tensors), others, stream), tuple(tensors.values()))
 
 
-def _plain_call(kernel: Differentiable) -> _Call | None:
+def _plain_call(kernel: Differentiable) -> Call | None:
     """The call with an array for each input and nothing else; None for a kernel with params."""
     if kernel.params:
         return None
-    kernel.recorded = _Call(kernel, kernel.inputs, {}, None, plain=True)
+    kernel.recorded = Call(kernel, kernel.inputs, {}, None, plain=True)
     return kernel.recorded  # type: ignore[no-any-return]  # it is the kernel's, which does not import this module
 
 
@@ -104,7 +71,7 @@ def _function() -> Any:
 
     class KgenKernel(torch.autograd.Function):  # type: ignore[misc]  # torch is imported by now
         @staticmethod
-        def forward(call: _Call, *tensors: Any) -> Any:
+        def forward(call: Call, *tensors: Any) -> Any:
             return call.run(tensors)
 
         @staticmethod
@@ -127,24 +94,33 @@ def _function() -> Any:
             return tangents(ctx, ctx.call, unwrapped(ctx.saved_tensors), unwrapped(given[1:]))
 
         @staticmethod
-        def vmap(info: Any, in_dims: tuple[Any, ...], call: _Call, *tensors: Any) -> Any:
+        def vmap(info: Any, in_dims: tuple[Any, ...], call: Call, *tensors: Any) -> Any:
             return one_by_one(lambda *row: KgenKernel.apply(call, *row), info, in_dims[1:], tensors)
 
-    inside_transforms = torch._C._are_functorch_transforms_active
-    without_signature = super(torch.autograd.Function, KgenKernel).apply
+    class KgenPair(torch.autograd.Function):  # type: ignore[misc]
+        """Saves what reductions computed, too, which torch.func has no way to say."""
 
-    def apply(call: _Call, tensors: tuple[Any, ...]) -> Any:
+        @staticmethod
+        def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
+            output = run_and_save(ctx, call, tensors)
+            mark_integers(ctx, output)
+            return output
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+            return None, *saved_gradients(ctx, cotangents)
+
+    inside_transforms = torch._C._are_functorch_transforms_active
+    without_signature, of_pair = (super(torch.autograd.Function, f).apply for f in (KgenKernel, KgenPair))
+
+    def apply(call: Call, tensors: tuple[Any, ...]) -> Any:
         """``KgenKernel.apply``, but for its look at the signature of ``forward``, which takes 20 us."""
         if inside_transforms():
             return KgenKernel.apply(call, *tensors)
-        return without_signature(call, *map(unwrapped_tensor, tensors))
+        chosen = of_pair if call.kernel.reduces and not within_dual_level() else without_signature
+        return chosen(call, *map(unwrapped_tensor, tensors))
 
     return apply
-
-
-def is_differentiable(x: Any) -> bool:
-    """Whether a tensor may have a gradient."""
-    return bool(x.is_floating_point() or x.is_complex())
 
 
 def mark_integers(ctx: Any, output: Any) -> None:
@@ -171,9 +147,7 @@ def one_by_one(
     return stack(rows), 0
 
 
-def gradients(
-    call: _Call, tensors: tuple[Any, ...], cotangents: tuple[Any, ...], needed: tuple[bool, ...]
-) -> list[Any]:
+def gradients(call: Call, tensors: tuple[Any, ...], cotangents: tuple[Any, ...], needed: tuple[bool, ...]) -> list[Any]:
     """The gradient of each tensor, None for those that need none."""
     wrt = call.tensors if all(needed) else tuple(n for n, need in zip(call.tensors, needed, strict=True) if need)
     if call.plain and wrt and all(x is not None for x in cotangents):
@@ -194,7 +168,7 @@ def _filled(found: Any, tensors: tuple[Any, ...], needed: tuple[bool, ...]) -> l
     return [_like(next(results), x) if need else None for x, need in zip(tensors, needed, strict=True)]
 
 
-def tangents(ctx: Any, call: _Call, tensors: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
+def tangents(ctx: Any, call: Call, tensors: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
     """The tangent of each output, None for those of integers."""
     tangent = call.kernel.tangent()
     named = zip(call.tensors, given, strict=True)

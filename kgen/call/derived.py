@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from kgen.argument_types import ArgType, ArrayArg, WeakArg
-from kgen.call.arguments import bind, describe, operands_of
+from kgen.call.arguments import ScalarValue, bind, describe, operands_of
 from kgen.diagnostics import error, public
 from kgen.dtypes import DType, Kind
 from kgen.gradients.derive import check_updates
@@ -74,7 +74,7 @@ class Derived(ABC):
         Takes the arguments of the kernel, by position or name, what the derivative adds to them, and ``out=`` and
         ``stream=`` as every kernel.  Raises :class:`~kgen.KgenError`, also ``no-derivative``.
         """
-        key = (*map(_key, args), *((n, _key(v)) for n, v in named.items() if n not in ("out", "stream")))
+        key = (*map(key_of, args), *((n, key_of(v)) for n, v in named.items() if n not in ("out", "stream")))
         found = self._calls.get(key)
         if found is None:
             found = self.kernel(*args, **{n: v for n, v in named.items() if n not in ("out", "stream")})
@@ -87,8 +87,8 @@ class Derived(ABC):
     def kernel(self, /, *args: Any, **named: Any) -> Any:
         """The kernel for arguments of these types (or specs), with ``source``, ``explain``, ``plan`` and ``meta``."""
         given = self._bound(args, named)
-        self._check(given, self._types(given))
-        program = self.program_for(self._types(given))
+        self._check(given, self.types(given))
+        program = self.program_for(self.types(given))
         return self._kernel_of(program)
 
     @public
@@ -129,16 +129,19 @@ class Derived(ABC):
         kept = self._without({name for name in self.optional if name not in present})
         return bind(kept if len(args) <= len(kept.arguments) else self.outline, args, named)
 
-    def _types(self, given: Mapping[str, Any]) -> dict[str, ArgType]:
-        values = describe(self._without({name for name in self.optional if name not in given}), given)
-        return operands_of(values, (), None).types
+    def types(self, given: Mapping[str, Any]) -> dict[str, ArgType]:
+        """The types of arguments of the derived program, by name."""
+        names = [*self.inputs, *self.params]
+        values = describe(self._without({name for name in names if name not in given}), given)
+        is_shaped = any(not isinstance(value, ScalarValue) for value in values.values())
+        return operands_of(values, (), None if is_shaped else ()).types
 
     def _without(self, left_out: Collection[str]) -> Program:
         arguments = tuple(a for a in self.outline.arguments if a.name not in left_out)
         parameters = tuple(p for p in self.outline.parameters if p.name not in left_out)
         return replace(self.outline, arguments=arguments, parameters=parameters)
 
-    def _specs(self, given: Mapping[str, Any]) -> dict[str, Spec]:
+    def specs(self, given: Mapping[str, Any]) -> dict[str, Spec]:
         """Those outputs of the kernel that have gradients, for these arguments.
 
         Raises :class:`~kgen.KgenError` (``no-derivative``) where there is none.
@@ -188,7 +191,8 @@ def check_fits(
         raise error(code, f"`{name}` is {type.dtype}, and `{like}` {dtype}", hint)
 
 
-def _key(value: Any) -> object:
+def key_of(value: Any) -> object:
+    """What kernels are kept by: the class, dtype and shape of an argument."""
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
     return type(value) if dtype is None or shape is None else (type(value), dtype, tuple(shape))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,10 +46,16 @@ class Gradient(Derived):
         return self._names.cotangents
 
     def _derive(self, origin: Program, before: Mapping[str, ArgType], types: Mapping[str, ArgType]) -> str:
-        cotangents = {output: name for output, name in self.cotangents.items() if name in types}
+        given = [output for output, name in self.cotangents.items() if name in types]
+        request = self.request(origin, before, given)
+        return derive(origin, as_floats(before, list(request.results)), request)
+
+    def request(self, origin: Program, before: Mapping[str, ArgType], outputs: Collection[str]) -> Request:
+        """What to derive, where the gradients of these outputs are given.  ``before``: the types of the arguments."""
         wrt = _differentiable(origin, before) if self.wrt is None else self._checked(before)
-        request = Request(cotangents, {name: self._names.results[name] for name in wrt})
-        return derive(origin, as_floats(before, wrt), request)
+        cotangents = {output: name for output, name in self.cotangents.items() if output in outputs}
+        results = {name: self._names.results[name] for name in wrt}
+        return Request(cotangents, results, tuple(self.cotangents.values()))
 
     def _checked(self, types: Mapping[str, ArgType]) -> Sequence[str]:
         """``wrt=``, of these types.  Raises :class:`~kgen.KgenError` (``bad-wrt``)."""
@@ -58,12 +64,17 @@ class Gradient(Derived):
         return wrt
 
     def _check(self, given: Mapping[str, Any], types: Mapping[str, ArgType]) -> None:
-        """Check the gradients of outputs against the outputs that these arguments give.
+        self.check_cotangents(
+            {name: given[name] for name in self.cotangents.values() if name in given}, self.specs(given)
+        )
 
-        Raises :class:`~kgen.KgenError`: ``bad-cotangent``, ``no-derivative``, ``missing-argument`` where none is given.
+    def check_cotangents(self, given: Mapping[str, Any], specs: Mapping[str, Spec]) -> None:
+        """Check the gradients of outputs.  ``specs``: the outputs that have one.
+
+        Raises :class:`~kgen.KgenError`: ``bad-cotangent``, ``missing-argument`` where none is given.
         """
         own = self.cotangents
-        specs = self._specs(given)
+        types = self.types(given)
         for output, name in own.items():
             if name in given:
                 _check_cotangent(name, types[name], output, specs.get(output))

@@ -55,7 +55,7 @@ class Tangent(Derived):
 
         Raises :class:`~kgen.KgenError`: ``bad-tangent``, ``no-derivative``, ``missing-argument`` where none is given.
         """
-        self._specs(given)
+        self.specs(given)
         names = {own: name for own, name in self.tangents.items() if name in given}
         for own, name in names.items():
             if own not in types:

@@ -10,7 +10,7 @@ from kgen.argument_types import ArgType
 from kgen.diagnostics import Reporter
 from kgen.dtypes import Kind
 from kgen.gradients.facts import Facts, dtype_of, kind_of
-from kgen.gradients.forward import Forward
+from kgen.gradients.forward import Forward, Place
 from kgen.gradients.inline import Names, inlined
 from kgen.gradients.invariance import cancelled
 from kgen.gradients.reverse import Sweep
@@ -18,7 +18,7 @@ from kgen.gradients.tangents import Pushforward
 from kgen.gradients.terms import Term
 from kgen.gradients.trees import name, names_in, number
 from kgen.gradients.walk import Line
-from kgen.gradients.written import declarations, result, statements
+from kgen.gradients.written import body, declarations, result
 from kgen.program import Output, Program
 from kgen.records import dataclass
 from kgen.syntax.tree import Name
@@ -34,6 +34,7 @@ class Request:
 
     cotangents: Mapping[str, str]
     results: Mapping[str, str]
+    reserved: Sequence[str] = ()  # names that no value has
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +59,45 @@ def request_for(arguments: Sequence[str], outputs: Sequence[str], wrt: Sequence[
 
 
 def derive(program: Program, args: Mapping[str, ArgType], request: Request) -> str:
-    """The program of the gradients, as text.
+    """The program of the gradients, as text.  Raises as :func:`swept`."""
+    found = swept(program, args, request)
+    lines = declarations(program, tuple(request.cotangents.values()), {})
+    results = found.results(all_plain=True)
+    return "\n".join([*lines, *body(found.forward, found.sweep.lines, results).text()]) + "\n"
 
-    Raises :class:`~kgen.KgenError` (``no-derivative``) where something on the way has none.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Swept:
+    """A program whose gradients were carried to its arguments."""
+
+    request: Request
+    forward: Forward
+    sweep: Sweep
+
+    def results(self, all_plain: bool) -> list[Line]:
+        """The gradients as outputs.  ``all_plain``: whether casts may be left out where all floats have one dtype."""
+        facts = self.sweep.facts
+        return [
+            result(facts, own, name, _total(self.sweep, own), f"`{own}` does not go into the outputs", all_plain)
+            for own, name in self.request.results.items()
+        ]
+
+
+def swept(
+    program: Program, args: Mapping[str, ArgType], request: Request, labels: Mapping[Place, str] | None = None
+) -> Swept:
+    """Carry the gradients of the outputs to the arguments.
+
+    ``labels``: names of values, by statement and place in it.  Raises :class:`~kgen.KgenError` (``no-derivative``)
+    where something on the way has none.
     """
     reporter = Reporter(program.source)
-    names = Names([*_arguments(program), *request.cotangents.values(), *request.results.values()])
+    names = names_for(program, request)
     whole = inlined(program, names)
     facts = Facts(whole, args)
     active = _active(facts, whole, request.results)
     forward = Forward(facts, names, active)
+    forward.preset(labels or {})
     sweep = Sweep(facts, forward, active, reporter)
     for output, own in zip(program.outputs, whole.outputs, strict=True):
         _seed(sweep, own, request.cotangents, output)
@@ -76,12 +106,7 @@ def derive(program: Program, args: Mapping[str, ArgType], request: Request) -> s
     active -= {s.name for s in whole.statements if id(s.value) in forward.cancelled}
     sweep.run()
     reporter.raise_errors()
-    results = [
-        result(facts, own, name, _total(sweep, own), f"`{own}` does not go into the outputs")
-        for own, name in request.results.items()
-    ]
-    lines = declarations(program, tuple(request.cotangents.values()), {})
-    return "\n".join([*lines, *statements(forward, sweep.lines, results)]) + "\n"
+    return Swept(request, forward, sweep)
 
 
 def derive_tangents(program: Program, args: Mapping[str, ArgType], request: TangentRequest) -> str:
@@ -97,17 +122,18 @@ def derive_tangents(program: Program, args: Mapping[str, ArgType], request: Tang
     sweep.run({own: Term(name(given), facts.shape(facts.of(own))) for own, given in request.tangents.items()})
     reporter.raise_errors()
     results = [
-        result(facts, own_names[output], given, sweep.tangents.get(own_names[output]), f"`{output}` does not change")
+        result(facts, own, given, sweep.tangents.get(own), f"`{output}` does not change", True)
         for output, given in request.results.items()
-        if kind_of(facts.of(own_names[output])) >= Kind.FLOAT
+        if kind_of(facts.of(own := own_names[output])) >= Kind.FLOAT
     ]
     outputs = set(own_names) if request.values else set()
     renamed = [Line(output, name(own), None) for output, own in own_names.items() if output in outputs - {own}]
     params = {p.name: request.tangents[p.name] for p in program.parameters if p.name in request.tangents}
     inputs = [given for own, given in request.tangents.items() if own not in params]
     lines, results = _folded(sweep.lines, results)
-    body = statements(forward, lines, [*renamed, *results], outputs & set(own_names.values()))
-    return "\n".join([*declarations(program, inputs, params), *body]) + "\n"
+    direct = outputs & set(own_names.values())
+    made = body(forward, lines, [*renamed, *results], direct).text(direct)
+    return "\n".join([*declarations(program, inputs, params), *made]) + "\n"
 
 
 def tangents_for(arguments: Sequence[str], outputs: Sequence[str], values: bool) -> TangentRequest:
@@ -125,6 +151,11 @@ def check_updates(program: Program) -> None:
             message = f"`{argument.name}` is updated in place, so the program has no gradient"
             reporter.error("no-derivative", message, argument.span, hint="make it an input, and return the new value")
     reporter.raise_errors()
+
+
+def names_for(program: Program, request: Request) -> Names:
+    """The names that values of the derived program may not have."""
+    return Names([*_arguments(program), *request.cotangents.values(), *request.results.values(), *request.reserved])
 
 
 def _arguments(program: Program) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Set as AbstractSet
 
 from kgen.check.scope import uses_place
 from kgen.dtypes import Kind
@@ -11,6 +11,8 @@ from kgen.gradients.inline import Names
 from kgen.gradients.terms import Term
 from kgen.gradients.trees import cast_to, copied, is_atom, name, names_in
 from kgen.syntax.tree import Assign, Call, Expr, Let, TypeName, postorder
+
+Place = tuple[int, int]  #: the number of a statement, and that of a node in postorder
 
 
 class Forward:
@@ -26,6 +28,25 @@ class Forward:
         self.placed: set[str] = set()  # the lets that read ``index``: they take the shape of where they are read
         self._labels = {id(s.value): s.name for s in facts.program.statements if isinstance(s, Let)}
         self._count = 0
+
+    def preset(self, labels: Mapping[Place, str]) -> None:
+        """Give names to values."""
+        for (number, place), label in labels.items():
+            node = list(postorder(self.facts.program.statements[number].value))[place]
+            self._labels.setdefault(id(node), label)
+            self.names.taken.add(label)
+
+    def places(self) -> dict[str, Place]:
+        """Where the values with names are, but for those of lets."""
+        statements = self.facts.program.statements
+        nodes = ((n, p, node) for n, s in enumerate(statements) for p, node in enumerate(postorder(s.value)))
+        return {self.bound[id(node)]: (number, place) for number, place, node in nodes if id(node) in self.bound}
+
+    def bind(self, place: Place) -> None:
+        """Have a value computed by a let of its own."""
+        number, position = place
+        node = list(postorder(self.facts.program.statements[number].value))[position]
+        self.bound[id(node)] = self.label(node)
 
     def is_active(self, node: Expr) -> bool:
         """Whether a gradient flows through a node to an argument."""
@@ -74,8 +95,8 @@ class Forward:
 
         return copied(root, change)
 
-    def lets(self, needed: set[str]) -> list[tuple[str, Expr]]:
-        """The lets for ``needed`` names and for what these read, in order."""
+    def lets(self, needed: set[str], given: AbstractSet[str] = frozenset()) -> list[tuple[str, Expr]]:
+        """The lets for ``needed`` names and for what these read, in order; none for those that are ``given``."""
         found: list[tuple[str, Expr]] = []
         for statement in reversed(self.facts.program.statements):
             parts = [node for node in postorder(statement.value) if id(node) in self.bound]
@@ -83,7 +104,7 @@ class Forward:
             if (statement.name) not in dict(own):
                 own.append((statement.name, self._stored(statement)))
             for label, value in reversed(own):
-                if label in needed:
+                if label in needed and label not in given:
                     found.append((label, value))
                     needed |= names_in(value)
         return found[::-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet
 
 from kgen.dtypes import DType, Kind
 from kgen.gradients.facts import Facts, dtype_of, kind_of
@@ -11,12 +11,17 @@ from kgen.gradients.terms import Term, inserted
 from kgen.gradients.trees import call, cast_to, name, names_in, number
 from kgen.gradients.walk import Line
 from kgen.program import Program
+from kgen.records import dataclass
 from kgen.syntax.text import text_of
-from kgen.syntax.tree import TypeName
+from kgen.syntax.tree import Expr, TypeName
 
 
-def result(facts: Facts, own: str, result: str, found: Term | None, missing: str) -> Line:
-    """The output for one value, in its shape and dtype; ``missing``: why it may be 0, where nothing was ``found``."""
+def result(facts: Facts, own: str, result: str, found: Term | None, missing: str, all_plain: bool) -> Line:
+    """The output for one value, in its shape and dtype.
+
+    ``missing``: why it may be 0, where nothing was ``found``.  ``all_plain``: whether no other float has another dtype
+    than those of the program.
+    """
     value = facts.of(own)
     shape = facts.shape(value)
     total = Term(number(0.0), ()) if found is None else found
@@ -27,7 +32,7 @@ def result(facts: Facts, own: str, result: str, found: Term | None, missing: str
     if total.shape != shape:
         total = Term(call("where", number(True), total.expr, name(own)), shape)
     expr = total.expr
-    if dtype is not None and not _is_plain(facts, dtype):
+    if dtype is not None and not (all_plain and _is_plain(facts, dtype)):
         expr = cast_to(TypeName(span=expr.span, dtype=dtype), expr)
     return Line(result, expr, missing if found is None else None)
 
@@ -58,12 +63,40 @@ def _literal(value: bool | int | float | complex) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def statements(
-    forward: Forward, lines: Iterable[Line], results: Sequence[Line], outputs: Collection[str] = ()
-) -> list[str]:
-    """The lets of values, those of gradients, and the results, without what nothing reads.
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The statements of a derived program: lets of ``values``, of ``lines``, and outputs, the ``results``."""
 
-    ``lines``: what a line reads is before it.  ``outputs``: values that are outputs, too.
+    values: Sequence[tuple[str, Expr]]
+    lines: Sequence[Line]
+    results: Sequence[Line]
+
+    def read(self) -> set[str]:
+        """The names that the statements read."""
+        values = [*(value for _, value in self.values), *(line.value for line in (*self.lines, *self.results))]
+        return set().union(*map(names_in, values))
+
+    def text(self, outputs: Collection[str] = ()) -> list[str]:
+        """A line for each; ``outputs``: values that are outputs, too."""
+        out = [f"{'' if own in outputs else 'let '}{own} = {text_of(value)}" for own, value in self.values]
+        for word, lines in (("let ", self.lines), ("", self.results)):
+            for line in lines:
+                if line.comment is not None:
+                    out.append(f"# {line.comment}")
+                out.append(f"{word}{line.name} = {text_of(line.value)}")
+        return out
+
+
+def body(
+    forward: Forward,
+    lines: Iterable[Line],
+    results: Sequence[Line],
+    outputs: Collection[str] = (),
+    given: AbstractSet[str] = frozenset(),
+) -> Body:
+    """What ``results`` and ``outputs`` need, and nothing else.
+
+    ``lines``: what a line reads is before it.  ``given``: names of values that are not computed.
     """
     needed = set(outputs)
     for line in results:
@@ -73,13 +106,4 @@ def statements(
         if line.name in needed:
             kept.append(line)
             needed |= names_in(line.value)
-    out = [f"{'' if own in outputs else 'let '}{own} = {text_of(value)}" for own, value in forward.lets(needed)]
-    for line in reversed(kept):
-        if line.comment is not None:
-            out.append(f"# {line.comment}")
-        out.append(f"let {line.name} = {text_of(line.value)}")
-    for line in results:
-        if line.comment is not None:
-            out.append(f"# {line.comment}")
-        out.append(f"{line.name} = {text_of(line.value)}")
-    return out
+    return Body(forward.lets(needed, given), kept[::-1], results)

@@ -171,6 +171,13 @@ def test_only_what_is_needed_is_computed() -> None:
     a, b = tensors()
     f(a.requires_grad_(), b).sum().backward()
     assert list(f._gradients) == [("a",)]
+    f = kgen.jit("out = x / sum(x) * w", device="cpu")
+    x, w = tensors()
+    out = f(x.requires_grad_(), w.requires_grad_())
+    shapes = sorted(tuple(t.shape) for t in out.grad_fn.saved_tensors)
+    assert shapes == [(), (3, 4), (4,)]  # the sum, and both arguments
+    assert f(x, w.detach()).grad_fn is not None
+    assert list(f._pairs) == [("x", "w"), ("x",)]
 
 
 def test_params_that_are_tensors() -> None:

@@ -101,15 +101,56 @@ def test_derivatives_of_derivatives() -> None:
     np.testing.assert_allclose(loss(A, x_tangent=G)[1], expected, rtol=1e-5)
 
 
-def test_vjp_is_the_program_and_its_gradients() -> None:
-    forward, backward = kgen.vjp("out = exp(x)")
-    np.testing.assert_allclose(forward(A), np.exp(A), rtol=1e-6)
-    np.testing.assert_allclose(backward(A, out_grad=G), np.exp(A) * G, rtol=1e-6)
+def test_vjp_saves_what_would_read_memory_again() -> None:
+    """Of columns, not of short rows, and the arguments that the gradients read; the gradients are `kgen.grad`'s."""
+    text = "param s = 2.0\nlet m = mean(x, axis=0)\nout = s * silu(x - m) * w + b\nsign = x > m"
+    forward, backward = kgen.vjp(text, ("x", "w", "b"))
+    (out, sign), saved = forward(A, B, A[0])
+    np.testing.assert_array_equal(sign, kgen.jit(text)(A, B, A[0])[1])
+    np.testing.assert_array_equal(out, kgen.jit(text)(A, B, A[0])[0])
+    assert set(saved) == {"x", "w", "m", "s"}
+    found = backward(saved, out_grad=G)
+    for one, other in zip(found, kgen.grad(text, ("x", "w", "b"))(A, B, A[0], out_grad=G), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    assert "`m = mean(x, axis=0)` is saved: its reduction would read memory once more" in str(
+        backward.explain(A, B, A[0])
+    )
+    assert "`v2 = x - m` is computed again" in str(forward.explain(A, B, A[0]))
+    assert backward.text(A, B, A[0]).startswith("input x, w, m, out_grad\nparam s = 2.0\nlet v2 = x - m\n")
+
+
+def test_rows_are_saved_where_they_are_long() -> None:
+    """Short ones stay in registers, so that their statistics cost nothing to compute again."""
+    forward, _ = kgen.vjp("out = x / norm(x, axis=-1, keepdims=true)")
+    outputs = {n: forward.kernel(kgen.spec((8, n), "f32")).outputs for n in (1024, 16384)}
+    assert outputs == {1024: ("out",), 16384: ("v1", "out")}
+
+
+def test_vjp_saves_what_it_is_told() -> None:
+    text = "let e = exp(x)\nlet t = tanh(e)\nout = t * e"
+    forward, backward = kgen.vjp(text, save=("e",))
+    out, saved = forward(A)
+    assert list(saved) == ["e"]
+    np.testing.assert_allclose(backward(saved, out_grad=G), kgen.grad(text)(A, out_grad=G), rtol=1e-5)
+    assert list(kgen.vjp("out = a + b")[0](A, B)[1]) == []
+    halves = A.astype(np.float16)
+    norm = "let m = norm(x, axis=-1, keepdims=true)\nout = x / m"
+    forward, backward = kgen.vjp(norm)
+    halves = np.tile(halves, (1, 1 << 12))
+    out, saved = forward(halves)
+    assert (out.dtype, saved["m_saved"].dtype) == (np.float16, np.float32)
+    expected = kgen.grad(norm)(halves, out_grad=halves[::-1])
+    np.testing.assert_allclose(backward(saved, out_grad=halves[::-1]), expected, rtol=1e-3, atol=1e-4)
 
 
 def test_no_lint_is_shown() -> None:
     """The unused `b` is no mistake of the user."""
     np.testing.assert_array_equal(kgen.grad("out = a + b", "a")(A, B, out_grad=G), G)
+
+
+def _gradient_of_another_shape() -> None:
+    forward, backward = kgen.vjp(SWIGLU)
+    backward(forward(A, B)[1], out_grad=B)
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
@@ -130,6 +171,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "tangents of integers returned": (lambda: kgen.jvp("out = a > 0")(A, a_tangent=A), "no-derivative"),
     "tangents in place": (lambda: kgen.jvp("inout p\np = p * a"), "no-derivative"),
     "a tangent that has no rule": (lambda: kgen.jvp("out = lgamma(a)")(A, a_tangent=A), "no-derivative"),
+    "no value to save": (lambda: kgen.vjp("out = exp(a)", save=("b",))[0](A), "bad-save"),
+    "a gradient of another shape": (lambda: _gradient_of_another_shape(), "bad-cotangent"),
     "a step": (lambda: kgen.grad("out = a[::2]")(A, out_grad=G[::2]), "not-yet"),
     "an array as index": (lambda: kgen.grad("out = a[i]", "a")(A, np.zeros(3, np.int32), out_grad=A), "not-yet"),
     "a repetition": (lambda: kgen.grad("out = repeat(a, 2, axis=0)")(A, out_grad=np.repeat(A, 2, 0)), "not-yet"),
