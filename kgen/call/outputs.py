@@ -160,7 +160,9 @@ class Outputs:
                     raise self._gather_error(operand, source)
         accessed = {t.operand for t in step.accesses}
         for target in sorted(step.graph.scattered):
-            for operand in sorted((accessed | earlier | step.graph.scattered) - {target}):
+            base = step.graph.base(target)
+            others = {o for o in earlier | step.graph.scattered if step.graph.base(o) != base}  # those are in order
+            for operand in sorted(accessed - {target} | others):
                 if self._overlap(target, operand):
                     raise self._gather_error(target, operand)
             if target in accessed:

@@ -15,7 +15,7 @@ from kgen.check.scope import Scope
 from kgen.check.stored import met, same_kind, stored_op
 from kgen.check.values import Typed, Value
 from kgen.dtypes import INT64, DType
-from kgen.ir.graph import Gather, Op, Scatter, Shape, combines
+from kgen.ir.graph import Dim, Gather, IndexMap, Op, Scatter, Shape, combines
 from kgen.syntax.tree import Assign
 
 _MANY_TO_ONE = frozenset({"floordiv", "mod", "shr", "and"})  #: several numbers to one
@@ -34,16 +34,26 @@ def scatter(ctx: Context, scope: Scope, statement: Assign, number: int, value: V
     if where is None or not same_kind(ctx, typed.dtype, operand.dtype, f"`{statement.name}`", statement):
         return []
     found = replace(typed, id=stored_op(ctx, typed, operand.dtype, statement.value.span))
-    places = _places(ctx, statement, number, target, (found, *where))
-    if places is None or not all(_fits(ctx, statement, target.shape, one) for one in (found, *where)):
+    to = _places(ctx, statement, number, target, (found, *where))
+    if to is None or not all(_fits(ctx, statement, target.shape, one) for one in (found, *where)):
         return []
+    written, places = to
     if statement.combine == "set" and ctx.builder.ops[found.id].name != "const":
         _lint_repeated(ctx, statement, places)
     for one in where:
-        outside = ctx.builder.const(-1, INT64)
-        places = (ctx.builder.op("where", (one.id, places[0], outside), span=one.span), *places[1:])
-    attr = Scatter(number, statement.combine)
+        places = _where(ctx, one, places)
+    attr = Scatter(written, statement.combine)
     return [Op("store", (found.id, *places), operand.dtype, target.shape, attr, span=at.span)]
+
+
+def _where(ctx: Context, condition: Typed, places: tuple[int, ...]) -> tuple[int, ...]:
+    """The places where a condition holds, and -1 elsewhere."""
+    if not places:
+        hint = "write `c ? new : old`"
+        ctx.error("not-yet", "one element is updated without a condition", condition.span, hint=hint)
+        return ()
+    outside = ctx.builder.const(-1, INT64)
+    return ctx.builder.op("where", (condition.id, places[0], outside), span=condition.span), *places[1:]
 
 
 def _combines(ctx: Context, statement: Assign, dtype: DType) -> bool:
@@ -67,8 +77,8 @@ def _condition(ctx: Context, scope: Scope, statement: Assign) -> tuple[Typed, ..
 
 def _places(
     ctx: Context, statement: Assign, operand: int, target: Typed, values: tuple[Typed, ...]
-) -> tuple[int, ...] | None:
-    """The places at which an index of the same text would read."""
+) -> tuple[int, tuple[int, ...]] | None:
+    """The array, or the view of it, that an index of the same text would read, and the places.  None after an error."""
     assert statement.at is not None
     number, ops = target.id, ctx.builder.ops
     for one in values:
@@ -79,11 +89,29 @@ def _places(
             return None
     while ops[number].args and ops[number].name != "gather":
         number = ops[number].args[0]
-    if ops[number].attr != Gather(operand):
-        message = "what is written has computed indices, and no slices but `:`"
-        ctx.error("not-yet", message, statement.at.items_span, hint="pass the view as an argument of the call")
-        return None
-    return ops[number].args
+    op = ops[number]
+    if isinstance(op.attr, Gather):
+        return _written(ctx, op.attr.operand, operand), op.args
+    if isinstance(op.attr, IndexMap):
+        return _written(ctx, op.attr.operand, operand), _coordinates(ctx, op, op.attr)
+    raise AssertionError(f"an index of an array is a {op.name}")
+
+
+def _written(ctx: Context, number: int, base: int) -> int:
+    """The array, or the view of it, that a statement writes to."""
+    view, role = ctx.arrays.operands[number].view, ctx.arrays.operands[base].role
+    return number if view is None else ctx.arrays.view(view, role)
+
+
+def _coordinates(ctx: Context, op: Op, access: IndexMap) -> tuple[int, ...]:
+    """The places of all elements of a load."""
+    places = [ctx.builder.const(0, INT64)] * len(ctx.arrays.operands[access.operand].shape)
+    for axis, own in enumerate(access.axes):
+        if own is not None and op.shape[axis] != 1:
+            right = axis - len(op.shape)
+            ones: list[Dim] = [1] * (-right - 1)
+            places[own] = ctx.builder.op("index", (), dtype=INT64, shape=(op.shape[axis], *ones), attr=right)
+    return tuple(places)
 
 
 def _lint_repeated(ctx: Context, statement: Assign, places: tuple[int, ...]) -> None:

@@ -42,7 +42,7 @@ def emit(
     lines.  ``families``: by name; each writes its kernels.  ``fast``: whether functions may be approximate.
     """
     unique = names.Unique()
-    bases = [base if len(steps) == 1 else f"{base}_{_first_output(step)}" for step in steps]
+    bases = [base] if len(steps) == 1 else _bases(base, steps)
     functions = _Functions(unique)
     # A reduction may be cut into other kernels where arrays have other layouts, with wider values between them.
     short = not any(op.name == "reduce" for step in steps for op in step.graph.ops)
@@ -168,6 +168,12 @@ class _Functions:
         self.headers += found.headers
         self.helpers += found.helpers
         return found
+
+
+def _bases(base: str, steps: Sequence[Step]) -> list[str]:
+    """The start of the names of each step's functions: that of its first output, which a later step may update."""
+    unique = names.Unique()
+    return [unique(f"{base}_{_first_output(step)}") for step in steps]
 
 
 def _first_output(step: Step) -> str:

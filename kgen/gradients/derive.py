@@ -21,7 +21,7 @@ from kgen.gradients.walk import Line
 from kgen.gradients.written import body, declarations, result
 from kgen.program import Output, Program
 from kgen.records import dataclass
-from kgen.syntax.tree import Name
+from kgen.syntax.tree import Assign, Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,15 @@ class Swept:
     def results(self, all_plain: bool) -> list[Line]:
         """The gradients as outputs.  ``all_plain``: whether casts may be left out where all floats have one dtype."""
         facts = self.sweep.facts
-        return [
-            result(facts, own, name, _total(self.sweep, own), f"`{own}` does not go into the outputs", all_plain)
-            for own, name in self.request.results.items()
+        found = [
+            result(facts, own, given, self.sweep.total(own), f"`{own}` does not go into the outputs", all_plain)
+            for own, given in self.request.results.items()
         ]
+        for update in self.sweep.updates:  # which `total` finds, too
+            assert update.at is not None
+            given = self.request.results[update.name]
+            found.append(replace(update, name=given, at=replace(update.at, of=name(given))))
+        return found
 
 
 def swept(
@@ -91,6 +96,7 @@ def swept(
     ``labels``: names of values, by statement and place in it.  Raises :class:`~kgen.KgenError` (``no-derivative``)
     where something on the way has none.
     """
+    check_updates(program)
     reporter = Reporter(program.source)
     names = names_for(program, request)
     whole = inlined(program, names)
@@ -98,7 +104,7 @@ def swept(
     active = _active(facts, whole, request.results)
     forward = Forward(facts, names, active)
     forward.preset(labels or {})
-    sweep = Sweep(facts, forward, active, reporter)
+    sweep = Sweep(facts, forward, active, reporter, request.results)
     for output, own in zip(program.outputs, whole.outputs, strict=True):
         _seed(sweep, own, request.cotangents, output)
     reporter.raise_errors()
@@ -111,6 +117,7 @@ def swept(
 
 def derive_tangents(program: Program, args: Mapping[str, ArgType], request: TangentRequest) -> str:
     """The program of the tangents, as text.  Raises as :func:`derive`."""
+    check_updates(program)
     reporter = Reporter(program.source)
     names = Names([*_arguments(program), *request.tangents.values(), *request.results.values()])
     whole = inlined(program, names)
@@ -150,6 +157,10 @@ def check_updates(program: Program) -> None:
         if argument.role == "inout":
             message = f"`{argument.name}` is updated in place, so the program has no gradient"
             reporter.error("no-derivative", message, argument.span, hint="make it an input, and return the new value")
+    for statement in program.statements:
+        if isinstance(statement, Assign) and statement.at is not None:
+            message = f"`{statement.name}` is updated at computed places, which has no gradient yet"
+            reporter.error("no-derivative", message, statement.name_span, hint="leave the update to another program")
     reporter.raise_errors()
 
 
@@ -200,8 +211,3 @@ def _folded(lines: Sequence[Line], results: Sequence[Line]) -> tuple[list[Line],
         [line for line in lines if line.name not in gone],
         [replace(folded[r.name], name=r.name) if r.name in folded else r for r in results],
     )
-
-
-def _total(sweep: Sweep, own: str) -> Term | None:
-    terms = sweep.gradients.get(own)
-    return sweep.added(terms) if terms else None

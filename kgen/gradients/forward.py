@@ -10,7 +10,7 @@ from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.inline import Names
 from kgen.gradients.terms import Term
 from kgen.gradients.trees import cast_to, copied, is_atom, name, names_in
-from kgen.syntax.tree import Assign, Call, Expr, Let, TypeName, postorder
+from kgen.syntax.tree import Assign, Call, Expr, Index, Let, TypeName, children, postorder
 
 Place = tuple[int, int]  #: the number of a statement, and that of a node in postorder
 
@@ -82,18 +82,23 @@ class Forward:
         """An expression with parts that have names replaced by these, and with places that are right anywhere."""
         originals = list(postorder(root))
         position = iter(originals)
+        gathers = [node for node in originals if isinstance(node, Index) and self.has_places(node)]
+        fixed = {id(part) for node in gathers for item in children(node)[1:] for part in postorder(item)}
 
         def change(fresh: Expr) -> Expr | None:
             node = next(position)
             if id(node) in self.bound and node is not root:
                 return name(self.bound[id(node)])
-            if isinstance(node, Call) and (
-                node.function == "index" or (node.function == "size" and len(node.args) == 1)
-            ):
+            if id(node) not in fixed and _names_place(node):
+                assert isinstance(node, Call)
                 return self.facts.place(node)
             return None
 
         return copied(root, change)
+
+    def has_places(self, node: Index) -> bool:
+        """Whether ``index`` in indices refers to these, of which one is an array, and not to the place of the index."""
+        return any(self.facts.value(item).shape for item in children(node)[1:])
 
     def lets(self, needed: set[str], given: AbstractSet[str] = frozenset()) -> list[tuple[str, Expr]]:
         """The lets for ``needed`` names and for what these read, in order; none for those that are ``given``."""
@@ -121,3 +126,8 @@ class Forward:
         if computed is stored and not stored.is_narrow:
             return value
         return cast_to(TypeName(span=statement.span, dtype=stored), value)
+
+
+def _names_place(node: Expr) -> bool:
+    """Whether a node is ``index(k)`` or ``size(k)`` of its place."""
+    return isinstance(node, Call) and (node.function == "index" or (node.function == "size" and len(node.args) == 1))

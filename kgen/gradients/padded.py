@@ -153,6 +153,16 @@ class Padder:
         self.made[id(made)] = padded
         return made
 
+    def is_padded(self, expr: Expr) -> bool:
+        return id(expr) in self.made
+
+    def fits(self, terms: Sequence[Term], term: Term) -> bool:
+        """Whether a padded gradient is one `concat` with the sum of others."""
+        total = terms[0].expr
+        for one in (*terms[1:], term):
+            total = self.plus(total, one.expr)
+        return self.is_padded(total)
+
     def plus(self, first: Expr, second: Expr) -> Expr:
         """The sum of two gradients."""
         one, other = self.made.get(id(first)), self.made.get(id(second))

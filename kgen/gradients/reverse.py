@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from kgen.diagnostics import Reporter
@@ -13,20 +13,28 @@ from kgen.gradients.local import Local
 from kgen.gradients.padded import Padder
 from kgen.gradients.reduced import expanded_axes
 from kgen.gradients.terms import Term, contracted, joined, summed
-from kgen.gradients.trees import call, cast_to, is_atom
+from kgen.gradients.trees import call, cast_to, is_atom, number
 from kgen.gradients.views import view_parts
-from kgen.gradients.walk import Walk, count, has_rule
+from kgen.gradients.walk import Line, Walk, count, has_rule
 from kgen.ir.graph import Shape
 from kgen.syntax.text import text_of
 from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, TypeName
 
 
 class Sweep(Walk):
-    """``gradients``: by name, the terms whose sum is its gradient."""
+    """``gradients``: by name, the terms whose sum is its gradient.
 
-    def __init__(self, facts: Facts, forward: Forward, active: set[str], reporter: Reporter) -> None:
+    ``updates``: what is added to the gradients of ``arguments`` at some places.
+    """
+
+    def __init__(
+        self, facts: Facts, forward: Forward, active: set[str], reporter: Reporter, arguments: Collection[str]
+    ) -> None:
         super().__init__(facts, forward, reporter)
         self.active = active
+        self.arguments = arguments
+        self.updates: list[Line] = []
+        self._as_updates: dict[int, Line] = {}  # what a padded gradient of an argument is, too
         self.padder = Padder(facts, forward)
         self.gradients: dict[str, list[Term]] = {}
 
@@ -53,6 +61,20 @@ class Sweep(Walk):
         for term in terms[1:]:
             expr = self.padder.plus(expr, term.expr)
         return Term(expr, joined([term.shape for term in terms]))
+
+    def total(self, own: str) -> Term | None:
+        """The gradient of an argument, without its updates; None where it has none of both."""
+        terms = sorted(self.gradients.get(own, []), key=lambda term: not self.padder.is_padded(term.expr))
+        kept: list[Term] = []
+        for term in terms:
+            update = self._as_updates.get(id(term.expr))
+            if update is None or not kept or self.padder.fits(kept, term):
+                kept.append(term)
+            else:
+                self.updates.append(update)
+        if not kept:
+            return Term(number(0), ()) if any(update.name == own for update in self.updates) else None
+        return self.added(kept)
 
     # --- one expression ---------------------------------------------------------------------------
 
@@ -84,12 +106,22 @@ class Sweep(Walk):
 
     def _indexed(self, node: Index, term: Term) -> list[tuple[Expr, Term]]:
         whole = self.facts.shape(self.facts.value(node))
-        found = self.padder.padded(node, self.spread_out(term, whole, node))
-        if found is None:
-            message = "the gradient of this index is not supported yet"
-            self.refuse("not-yet", message, node, "slices without steps and integers have one")
-            return []
-        return [(node.of, found)]
+        spread = self.spread_out(term, whole, node)
+        found = self.padder.padded(node, spread)
+        update = None
+        if isinstance(node.of, Name) and node.of.id in self.arguments:
+            update = Line(node.of.id, spread.expr, at=node)
+        if found is not None:
+            if update is not None:
+                self._as_updates[id(found.expr)] = update
+            return [(node.of, found)]
+        if update is not None:
+            self.updates.append(update)
+        elif self.forward.is_active(node.of):
+            message = "the gradient of this index of an expression is not supported yet"
+            hint = "index the arguments; of expressions, integers and slices without steps have a gradient"
+            self.refuse("not-yet", message, node, hint)
+        return []
 
     def _viewed(self, node: Expr, term: Term) -> list[tuple[Expr, Term]]:
         assert isinstance(node, Call)

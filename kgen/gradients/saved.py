@@ -245,7 +245,9 @@ def _renamed(made: Body, names: Mapping[str, str]) -> Body:
         return None
 
     def line(one: Line) -> Line:
-        return replace(one, value=copied(one.value, change))
+        at = None if one.at is None else copied(one.at, change)
+        assert at is None or isinstance(at, Index)
+        return replace(one, value=copied(one.value, change), at=at)
 
     values = [(label, copied(value, change)) for label, value in made.values]
     return Body(values, [line(one) for one in made.lines], [line(one) for one in made.results])

@@ -111,7 +111,8 @@ class Pushforward(Walk):
     def _indexed(self, node: Index, term: Term) -> Term:
         """The same elements of the tangent."""
         whole = self.spread_out(term, self.facts.shape(self.facts.value(node.of)), node.of)
-        made = replace(node, of=whole.expr, items=tuple(map(self._item, node.items)))
+        items = node.items if self.forward.has_places(node) else tuple(map(self._item, node.items))
+        made = replace(node, of=whole.expr, items=items)
         return Term(made, self.facts.shape(self.facts.value(node)))
 
     def _item(self, item: Expr | Slice | Ellipsis | NewAxis) -> Expr | Slice | Ellipsis | NewAxis:
@@ -124,11 +125,12 @@ class Pushforward(Walk):
     def _moved(self, node: Call, found: dict[int, Term]) -> Term:
         """The same function of tangents: elements in other places."""
         tangents: list[Expr] = []
-        for child in node.args:
+        moved = node.args[:1] if node.function == "repeat" else node.args
+        for child in moved:
             shape = self.facts.shape(self.facts.value(child))
             term = found.get(id(child), Term(number(0.0), ()))
             tangents.append(self.spread_out(self._converted(term, node, child), shape, child).expr)
-        return Term(replace(node, args=tuple(tangents)), self.facts.shape(self.facts.value(node)))
+        return Term(replace(node, args=(*tangents, *node.args[len(moved) :])), self.facts.shape(self.facts.value(node)))
 
     def _converted(self, term: Term, node: Expr, child: Expr) -> Term:
         """A tangent of an operand in the dtype in which the result is computed."""

@@ -81,6 +81,12 @@ def _indexed(gradient: Expr, axis: int, item: Expr | Slice) -> Expr:
     return Index(span=NOWHERE, of=gradient, items=(*[WHOLE] * axis, item), items_span=NOWHERE)
 
 
+def _repeat(facts: Facts, forward: Forward, node: Call, gradient: Expr) -> list[Part]:
+    (axis,) = named_axes(node, "axis", len(_shape(facts, node))) or [0]
+    parts = call("split", gradient, axis=number(axis), by=node.args[1])
+    return [(node.args[0], call("sum", parts, axis=number(axis + 1)))]
+
+
 RULES: dict[str, Callable[[Facts, Forward, Call, Expr], list[Part] | None]] = {
     "transpose": _transpose,
     "flip": _flip,
@@ -88,4 +94,5 @@ RULES: dict[str, Callable[[Facts, Forward, Call, Expr], list[Part] | None]] = {
     "merge": _merge,
     "concat": _concat,
     "stack": _stack,
+    "repeat": _repeat,
 }

@@ -12,16 +12,21 @@ from kgen.gradients.terms import Term, joined
 from kgen.gradients.trees import call, filled as filled_in, name, names_in, number, parsed
 from kgen.ir.graph import Shape
 from kgen.records import dataclass
-from kgen.syntax.tree import Call, Expr, Name, children, postorder
+from kgen.syntax.tree import Call, Expr, Index, Name, children, postorder
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A let of the derived program, and what it is for."""
+    """A statement of the derived program, and what it is for.  ``at``: the index of the name that it adds to."""
 
     name: str
     value: Expr
     comment: str | None = None
+    at: Index | None = None
+
+    def read(self) -> set[str]:
+        """The names that it reads."""
+        return names_in(self.value) | (set() if self.at is None else names_in(self.at))
 
 
 class Walk:

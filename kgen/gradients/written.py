@@ -73,8 +73,8 @@ class Body:
 
     def read(self) -> set[str]:
         """The names that the statements read."""
-        values = [*(value for _, value in self.values), *(line.value for line in (*self.lines, *self.results))]
-        return set().union(*map(names_in, values))
+        lines = (*self.lines, *self.results)
+        return set().union(*(names_in(value) for _, value in self.values), *(line.read() for line in lines))
 
     def text(self, outputs: Collection[str] = ()) -> list[str]:
         """A line for each; ``outputs``: values that are outputs, too."""
@@ -83,7 +83,8 @@ class Body:
             for line in lines:
                 if line.comment is not None:
                     out.append(f"# {line.comment}")
-                out.append(f"{word}{line.name} = {text_of(line.value)}")
+                target = f"{line.name} =" if line.at is None else f"{text_of(line.at)} +="
+                out.append(f"{word}{target} {text_of(line.value)}")
         return out
 
 
@@ -100,7 +101,7 @@ def body(
     """
     needed = set(outputs)
     for line in results:
-        needed |= names_in(line.value)
+        needed |= line.read()
     kept: list[Line] = []
     for line in reversed([*lines]):
         if line.name in needed:

@@ -6,14 +6,14 @@ exactly where ``docs/language.md`` says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
 import numpy as np
 
 from kgen.dtypes import FLOAT64, DType
 from kgen.ir import exact, special
-from kgen.ir.graph import CastMode, Gather, Graph, IndexMap, Op, Reduction, Scatter, Shape, odd_float
+from kgen.ir.graph import CastMode, Gather, Graph, IndexMap, Op, Operand, Reduction, Scatter, Shape, odd_float
 from kgen.ir.reduction_values import reduce
 from kgen.ir.rounding import Array, cast, numpy_dtype
 from kgen.ir.views import Bound, Cut, Split, View, evaluate as bound_value, shape_of
@@ -80,6 +80,9 @@ def _bind(kernel: Graph, arrays: list[Array | None], shape: tuple[int, ...] | No
             base = arrays[operand.view.of]
             array = arrays[number] = None if base is None else _viewed(operand.view, base, sizes)
         if array is None:
+            own = _shape_of_result(kernel, operand, sizes)
+            if own is not None:
+                bind(operand.name, operand.shape, own)
             if operand.role != "output":
                 raise ValueError(f"no array for the {operand.role} {operand.name}")
             continue
@@ -94,6 +97,16 @@ def _bind(kernel: Graph, arrays: list[Array | None], shape: tuple[int, ...] | No
         for store in kernel.stores:
             bind("shape", store.shape, shape)
     return sizes
+
+
+def _shape_of_result(kernel: Graph, operand: Operand, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
+    """The shape of a view of an output; None of others, and where that of the output is not known."""
+    if operand.view is None:
+        return None
+    whole = kernel.operands[operand.view.of].shape
+    if any(dim != 1 and dim not in sizes for dim in whole):
+        return None
+    return shape_of(operand.view, tuple(1 if dim == 1 else sizes[dim] for dim in whole), sizes)
 
 
 def _viewed(view: View, base: Array, sizes: dict[str, int]) -> Array:
@@ -170,10 +183,10 @@ def _scatter(frame: Frame, attr: Scatter, value: Array, places: Sequence[Array])
     """Replace some elements, or combine them with values: of several values for one place, one wins, or all count."""
     result = _written(frame, attr.operand)
     found = [np.broadcast_to(place, value.shape) for place in places]
-    inside = _all_inside(found, result.shape)
+    inside = _all_inside(found, result.shape) if found else np.ones(value.shape, bool)
     at, values = tuple(place[inside] for place in found), value[inside]
     if attr.combine == "set":
-        result[at] = values
+        result[at] = values if at else value
         return value
     for number, element in enumerate(values):  # one by one: a place may be there several times
         one = tuple(place[number] for place in at)
@@ -183,7 +196,7 @@ def _scatter(frame: Frame, attr: Scatter, value: Array, places: Sequence[Array])
 
 def _all_inside(places: Sequence[Array], shape: tuple[int, ...]) -> Array:
     """Where all places are within their axes."""
-    inside = np.ones(places[0].shape, bool)
+    inside = np.ones(np.broadcast_shapes(*(place.shape for place in places)), bool)
     for place, extent in zip(places, shape, strict=True):
         inside &= (place >= 0) & (place < extent)
     return inside

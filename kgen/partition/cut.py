@@ -58,13 +58,13 @@ def cut(
 
 
 def _whole_stores(kernel: Graph, sinks: Iterable[int]) -> dict[int, set[int]]:
-    """By operand, the stores to all of it, or to views of it."""
+    """By operand that is written at computed places, the other stores to its array, or to views of that."""
     found: dict[int, set[int]] = {}
     for n in sinks:
         access = kernel.ops[n].attr
         if isinstance(access, IndexMap):
             found.setdefault(kernel.base(access.operand), set()).add(n)
-    return found
+    return {operand: found.get(kernel.base(operand), set()) for operand in kernel.scattered}
 
 
 def _buffer(op: Op, taken: set[str]) -> Operand:

@@ -84,8 +84,8 @@ def _read(ops: Sequence[Op]) -> list[int | None]:
 
 class Fuser:
     def __init__(self, tracer: Tracer, updated: frozenset[int], stored: Mapping[int, Set[int]]) -> None:
-        """``updated``: the operands that the program reads and then updates.  ``stored``: by operand, the stores to all
-        of it, or to views of it."""
+        """``updated``: the operands that the program reads and then updates.  ``stored``: by operand that is written
+        at computed places, the other stores to its array."""
         self.tracer = tracer
         self.ops = tracer.ops
         self.updated = updated

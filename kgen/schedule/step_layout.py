@@ -76,23 +76,36 @@ def extents_of(kernel: Graph, shapes: Sequence[tuple[int | None, ...] | None]) -
     found: dict[str, int] = {}
     all_shapes = list(shapes)
     for number, operand in enumerate(kernel.operands):
-        shape = all_shapes[number]
-        if operand.view is not None:
-            base = all_shapes[operand.view.of]
-            try:
-                shape = all_shapes[number] = None if base is None else shape_of(operand.view, base, found)
-            except IndexError:
-                return None
-        if shape is None:
-            continue
-        for dim, extent in zip(operand.shape, shape, strict=True):
-            if dim != 1 and extent is not None and found.setdefault(dim, extent) != extent:
-                return None
-    for dim, bound in kernel.derived:
-        extent = evaluate(bound, found)
-        if extent is not None and found.setdefault(dim, extent) != extent:
+        try:
+            if operand.view is not None and (base := all_shapes[operand.view.of]) is not None:
+                all_shapes[number] = shape_of(operand.view, base, found)
+        except IndexError:
             return None
-    return found
+        if not _bind(found, operand.shape, all_shapes[number]):
+            return None
+    if not all(_bind(found, (dim,), (evaluate(bound, found),)) for dim, bound in kernel.derived):
+        return None
+    return found if _bind_results(kernel, all_shapes, found) else None
+
+
+def _bind_results(kernel: Graph, shapes: Sequence[tuple[int | None, ...] | None], found: dict[str, int]) -> bool:
+    """Add the extents of views of outputs that are not given, where the extents of these are known."""
+    for operand, shape in zip(kernel.operands, shapes, strict=True):
+        if operand.view is not None and shape is None:
+            base = tuple(1 if dim == 1 else found.get(dim) for dim in kernel.operands[operand.view.of].shape)
+            try:
+                own = None if None in base else shape_of(operand.view, base, found)
+            except IndexError:
+                return False
+            if not _bind(found, operand.shape, own):
+                return False
+    return True
+
+
+def _bind(found: dict[str, int], dims: Shape, shape: tuple[int | None, ...] | None) -> bool:
+    """Add extents that are known; False where one is another already."""
+    pairs = zip(dims, shape, strict=True) if shape is not None else ()
+    return all(extent is None or dim == 1 or found.setdefault(dim, extent) == extent for dim, extent in pairs)
 
 
 def sliced(view: View, base: Array, extents: Extents) -> Array:

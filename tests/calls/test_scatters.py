@@ -40,6 +40,12 @@ TARGETS: dict[str, tuple[str, str, Any]] = {
     "columns": (":, s", "7", ((slice(None), S), 7)),
     "own_rows": ("index(0), s", "v[:, 3]", ((np.arange(3), S), V[:, 3])),
     "crossed": ("s[:, None], s[None] + 1", "v[:, :3]", ((S[:, None], S + 1), V[:, :3])),
+    "beside_a_number": ("s, -1", "v[:, 2]", ((S, -1), V[:, 2])),
+    "part_of_rows": ("s, 2:5", "v[:, :1]", ((S, slice(2, 5)), V[:, :1])),
+    "steps": ("1:4, ::-1", "v", ((slice(1, 4), slice(None, None, -1)), V)),
+    "a_row": ("2", "v[0]", (2, V[0])),
+    "an_element": ("2, 3", "7", ((2, 3), 7)),
+    "all": ("...", "max(v)", (slice(None), V.max())),
     "reduced": ("s", "max(v, axis=1, keepdims=true)", (S, V.max(1, keepdims=True))),
 }
 
@@ -204,6 +210,13 @@ def test_outputs() -> None:
     given = np.empty_like(OLD)
     kernel(OLD, ids, x, ids + 1, out=given)
     np.testing.assert_array_equal(given, want)
+    parts: Any = jit("out = where(true, 0, w); out[i, 0] += 1; out[::2, 3:] += x[:3, 3:]")
+    want = np.zeros_like(OLD)
+    want[::2, 3:] = x[:3, 3:]
+    np.add.at(want[:, 0], ids, 1)
+    np.testing.assert_array_equal(parts(OLD, ids, x), want)
+    with pytest.raises(KgenError, match="is written to"):
+        jit("out = where(true, 0, w); out[::2] += x")(OLD, x)
     counts: Any = jit("c = 0 * bins; c[k] += 1")
     np.testing.assert_array_equal(counts(np.zeros(9, np.int32), ids % 5), [0, 2, 0, 0, 2, 0, 0, 0, 0])
 

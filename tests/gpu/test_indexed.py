@@ -81,6 +81,7 @@ def test_scatters(dtype: str) -> None:
             assert torch.equal(got, want)
 
 
+@pytest.mark.filterwarnings("ignore:index_reduce")  # torch's warning that it is in beta
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "int8", "int32", "int64", "float64"])
 def test_updates(dtype: str) -> None:
     """Values that meet at a place all count: by groups of rows, and by elements.  Sums are small enough to be exact."""
@@ -189,3 +190,13 @@ def test_gradients(text: str, plain: Callable[[Any, Any], Any]) -> None:
             strict=True,
         ):
             torch.testing.assert_close(got, right, rtol=1e-10, atol=1e-10)
+
+
+def test_gradients_of_indices() -> None:
+    """Rows that are read several times get all of their gradients."""
+    x = torch.randn(40, 1000, device="cuda", dtype=torch.float64, requires_grad=True)
+    i = torch.arange(300, device="cuda") * 7919 % 80 - 40
+    kernel: Any = kgen.jit("out = tanh(x[i, :])")
+    outputs = (kernel(x, i), x[i].tanh())
+    found = [torch.autograd.grad(out, x, torch.cos(out.detach() * 5))[0] for out in outputs]
+    torch.testing.assert_close(*found, rtol=1e-10, atol=1e-10)
