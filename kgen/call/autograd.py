@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from kgen.call.arguments import bind
@@ -24,8 +24,10 @@ def recorder(args: tuple[Any, ...], named: Mapping[str, Any]) -> Callable[..., A
     if torch is None:
         return None
     tensors = [x for x in (*args, *named.values()) if isinstance(x, torch.Tensor)]
-    if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
-        return _record
+    if torch.is_grad_enabled():
+        for x in tensors:
+            if x.requires_grad:
+                return _record
     forward = torch.autograd.forward_ad
     dual = tensors if within_dual_level() and torch._C._is_fwd_grad_enabled() else []
     if any(forward.unpack_dual(x).tangent is not None for x in dual):
@@ -40,18 +42,26 @@ def within_dual_level() -> bool:
 
 
 def _record(kernel: Differentiable, args: tuple[Any, ...], named: Mapping[str, Any], stream: Any) -> Any:
-    torch = sys.modules["torch"]
-    if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.PROXY) is not None:
+    if _traced()() is not None:
         message = "the call is traced into a graph, in which its results would be constants"
         raise error("traced-array", message, "make the kernel an operator with kgen.torch.op, which graphs have")
     if not named and stream is None:
+        tensor = sys.modules["torch"].Tensor
         plain = kernel.recorded or _plain_call(kernel)
-        if plain is not None and len(args) == len(plain.tensors) and all(isinstance(x, torch.Tensor) for x in args):
+        if plain is not None and len(args) == len(plain.tensors) and not [x for x in args if not isinstance(x, tensor)]:
             return _function()(plain, args)
     given = bind(kernel.program, args, named)
+    torch = sys.modules["torch"]
     tensors = {name: x for name, x in given.items() if isinstance(x, torch.Tensor)}
     others = {name: x for name, x in given.items() if name not in tensors}
     return _function()(Call(kernel, tuple(tensors), others, stream), tuple(tensors.values()))
+
+
+@cache
+def _traced() -> Callable[[], Any]:
+    """A function that gives what traces calls into graphs, or None."""
+    private: Any = sys.modules["torch"]._C
+    return partial(private._get_dispatch_mode, private._TorchDispatchModeKey.PROXY)
 
 
 def _plain_call(kernel: Differentiable) -> Call | None:
@@ -86,7 +96,7 @@ def _function() -> Any:
         def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
             tensors = ctx.saved_tensors
             needs = zip(ctx.needs_input_grad[1:], tensors, strict=True)
-            needed = tuple(need and is_differentiable(x) for need, x in needs)
+            needed = [need and is_differentiable(x) for need, x in needs]
             return None, *gradients(ctx.call, tensors, cotangents, needed)
 
         @staticmethod
@@ -147,10 +157,10 @@ def one_by_one(
     return stack(rows), 0
 
 
-def gradients(call: Call, tensors: tuple[Any, ...], cotangents: tuple[Any, ...], needed: tuple[bool, ...]) -> list[Any]:
+def gradients(call: Call, tensors: tuple[Any, ...], cotangents: tuple[Any, ...], needed: Sequence[bool]) -> list[Any]:
     """The gradient of each tensor, None for those that need none."""
     wrt = call.tensors if all(needed) else tuple(n for n, need in zip(call.tensors, needed, strict=True) if need)
-    if call.plain and wrt and all(x is not None for x in cotangents):
+    if call.plain and wrt and not [x for x in cotangents if x is None]:
         return _filled(call.kernel.gradient(wrt)(*tensors, *cotangents), tensors, needed)
     names = zip(call.kernel.outputs, cotangents, strict=True)
     given = {name: x for name, x in names if x is not None}
@@ -162,7 +172,7 @@ def gradients(call: Call, tensors: tuple[Any, ...], cotangents: tuple[Any, ...],
     return _filled(found, tensors, needed)
 
 
-def _filled(found: Any, tensors: tuple[Any, ...], needed: tuple[bool, ...]) -> list[Any]:
+def _filled(found: Any, tensors: tuple[Any, ...], needed: Sequence[bool]) -> list[Any]:
     """What a kernel of gradients returns, with None for tensors that need none."""
     results = iter(found if isinstance(found, tuple) else (found,))
     return [_like(next(results), x) if need else None for x, need in zip(tensors, needed, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
@@ -52,6 +52,7 @@ class Derived(ABC):
         self._programs: dict[object, Program] = {}
         self._kernels: dict[object, Any] = {}  # by the text of their programs
         self._calls: dict[object, Any] = {}
+        self._fast_calls: Sequence[Callable[..., Any]] = ()  # of the kernel of the last call: they know their arguments
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -74,6 +75,11 @@ class Derived(ABC):
         Takes the arguments of the kernel, by position or name, what the derivative adds to them, and ``out=`` and
         ``stream=`` as every kernel.  Raises :class:`~kgen.KgenError`, also ``no-derivative``.
         """
+        if not named:
+            for fast_call in self._fast_calls:
+                result = fast_call(args, None, None, named)
+                if result is not NotImplemented:
+                    return result
         key = (*map(key_of, args), *((n, key_of(v)) for n, v in named.items() if n not in ("out", "stream")))
         found = self._calls.get(key)
         if found is None:
@@ -81,6 +87,7 @@ class Derived(ABC):
             if len(self._calls) >= _MOST_CALLS:
                 self._calls.clear()
             self._calls[key] = found
+        self._fast_calls = found._fast_calls
         return found(*args, **named)
 
     @public
