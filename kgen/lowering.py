@@ -155,26 +155,29 @@ def allocate(cut: Specialised, sizes: Sizes, operands: Operands) -> Layouts:
 
 def refuse_indices(program: Program) -> None:
     """Raises :class:`~kgen.KgenError` (``shape-needed``) for a program that indexes: it has to know its rank."""
+    inputs = [a.name for a in program.arguments]
     for root in (*(s.value for s in program.statements), *(d.body for d in program.defs.values())):
         for node in postorder(root):
             if isinstance(node, Index):
-                raise _rank_needed("indexes")
+                raise _rank_needed("indexes", inputs)
             if isinstance(node, Call) and node.function not in program.defs and node.function in VIEWS:
-                raise _rank_needed(f"has `{node.function}`")
+                raise _rank_needed(f"has `{node.function}`", inputs)
 
 
 def refuse_unshaped(typed: Specialised) -> None:
     """Raises :class:`~kgen.KgenError` (``shape-needed``) for a program whose kernels depend on its rank."""
+    inputs = [o.name for o in typed.graph.operands if o.role in ("input", "inout")]
     for op, what in (("index", "reads index()"), ("reduce", "reduces"), ("expand", "expands")):
         if any(o.name == op for o in typed.graph.ops):
-            raise _rank_needed(what)
+            raise _rank_needed(what, inputs)
     if any(isinstance(o.attr, IndexMap) and None in o.attr.axes for o in typed.graph.ops):
-        raise _rank_needed("expands")  # an array: its access has the axis
+        raise _rank_needed("expands", inputs)  # an array: its access has the axis
 
 
-def _rank_needed(what: str) -> KgenError:
+def _rank_needed(what: str, inputs: list[str]) -> KgenError:
+    shapes = ",".join(f"{name}=?x?" for name in inputs) or "?x?"
     return error(
         "shape-needed",
         f"a program that {what} needs to know its rank ahead of time",
-        "give shapes: --shape a=?x? (`?` is any size)",
+        f"give shapes with the ranks of your arrays, such as --shape {shapes} (`?` is any size)",
     )
