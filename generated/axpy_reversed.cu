@@ -85,7 +85,8 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
     const int c1 = (int)rest0;
     const int p_first = 32 * c0;
     const int q_first = 128 * c1;
-    const bool whole = layout.width - p_first >= 32 && layout.height - q_first >= 128;  // all groups are inside
+    const bool whole_p = layout.width - p_first >= 32;  // all groups are inside along this side
+    const bool whole_q = layout.height - q_first >= 128;  // all groups are inside along this side
     wait_for_earlier_kernels();
     // All loads are issued before any is waited for, each in the order of its operand.
     Pack<__half, 2, 4> y_in[8];
@@ -94,7 +95,7 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
         const int u = threadIdx.x / 64;
         const int q = q_first + v;
         const int y_from = q * layout.y_stride[2];
-        if (whole) {
+        if (q < layout.height && whole_p) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const int p = p_first + u + 4 * k;
@@ -104,11 +105,11 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
                 const int y_at = p0 * layout.y_stride[0] + p1 * layout.y_stride[1];
                 y_in[k] = *reinterpret_cast<const Pack<__half, 2, 4>*>(y_ptr + (y_from + y_at));
             }
-        } else {
+        } else if (q < layout.height) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const int p = p_first + u + 4 * k;
-                if (p < layout.width && q < layout.height) {
+                if (p < layout.width) {
                     const unsigned int p_rest0 = (__umulhi(p, layout.width_magic[0]) + p) >> layout.width_shift[0];
                     const int p0 = (int)(p - p_rest0 * layout.width_extent[0]);
                     const int p1 = (int)(p_rest0);
@@ -124,7 +125,7 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
         const int v = threadIdx.x / 16;
         const int p = p_first + u;
         const int x_from = p;
-        if (whole) {
+        if (p < layout.width && whole_q) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const int q = q_first + v + 16 * k;
@@ -134,11 +135,11 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
                 const int out_at = q0 * layout.out_stride[0] + q1 * layout.out_stride[1];
                 x_in[k] = *reinterpret_cast<const Pack<__half, 2, 4>*>(x_ptr + (x_from + out_at));
             }
-        } else {
+        } else if (p < layout.width) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const int q = q_first + v + 16 * k;
-                if (p < layout.width && q < layout.height) {
+                if (q < layout.height) {
                     const unsigned int q_rest0 = (__umulhi(q, layout.height_magic[0]) + q) >> layout.height_shift[0];
                     const int q0 = (int)(q - q_rest0 * layout.height_extent[0]);
                     const int q1 = (int)(q_rest0);
@@ -166,7 +167,7 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
         const int v = threadIdx.x / 16;
         const int p = p_first + u;
         const int out_from = p;
-        if (whole) {
+        if (p < layout.width && whole_q) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const int q = q_first + v + 16 * k;
@@ -181,11 +182,11 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
                 }
                 *reinterpret_cast<Pack<float, 2, 8>*>(out_ptr + (out_from + out_at)) = out_vec;
             }
-        } else {
+        } else if (p < layout.width) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const int q = q_first + v + 16 * k;
-                if (p < layout.width && q < layout.height) {
+                if (q < layout.height) {
                     const unsigned int q_rest0 = (__umulhi(q, layout.height_magic[0]) + q) >> layout.height_shift[0];
                     const int q0 = (int)(q - q_rest0 * layout.height_extent[0]);
                     const int q1 = (int)(q_rest0);

@@ -332,13 +332,15 @@ class HorizontalContext:
 @dataclass(frozen=True, slots=True)
 class SideContext:
     """A side of a box: the names of a block's first element, of the coordinate that numbers boxes and of the side's
-    length; and the elements of a box.
+    length; and the elements of a box.  ``whole``: the name of whether the box has so many; empty where no loop goes
+    along this side.
     """
 
     first: str
     number: str
     length: str
     box: int
+    whole: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +364,8 @@ class BoxLoopContext:
     """A loop over a thread's ``each`` groups of ``group`` elements, which goes along one side.
 
     ``places``: lines that find the first group's place in the box.  ``start``: coordinates, offsets and pointers.
-    ``at``: the coordinate of group ``k`` along the side.  ``inside``: whether the group is.  ``offsets``: lines for
+    ``at``: the coordinate of group ``k`` along the side.  ``beside``: whether the groups are inside along all other
+    sides; ``whole``: whether all are along this one; ``inside``: whether group ``k`` is.  ``offsets``: lines for
     coordinates and offsets of the group.
     """
 
@@ -371,6 +374,8 @@ class BoxLoopContext:
     places: tuple[str, ...]
     start: tuple[str, ...]
     at: str
+    beside: str
+    whole: str
     inside: str
     offsets: tuple[str, ...]
     loads: tuple[BoxLoadContext, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from kgen.codegen import names
 from kgen.codegen.arguments import BY_NAME, Argument
@@ -32,6 +32,11 @@ from kgen.schedule.elementwise.launch import LENGTHS
 
 #: For each side, the names of an element's coordinate and of its place in the box.
 _COORDINATES, _PLACES = ("p", "q", "r"), ("u", "v", "w")
+
+
+def _whole(side: int) -> str:
+    """The name of whether a block's box has all of its elements along a side."""
+    return f"whole_{_COORDINATES[side]}"
 
 
 def write_boxes(unit: Unit[BoxSchedule]) -> Written:
@@ -69,7 +74,7 @@ class BoxWriter(ElementWriter):
             signed=schedule.signed,
             group=schedule.group,
             layout=self.layout(),
-            sides=tuple(self.side(s) for s in natural),
+            sides=tuple(self.side(s, {natural[-1], *(order[-1] for order in schedule.orders)}) for s in natural),
             scalars=self.once("scalar"),
             offsets=self.box_offsets(),
             staged=self.staged(),
@@ -85,12 +90,13 @@ class BoxWriter(ElementWriter):
     def one(self, access: int) -> str:
         return f"{self.pointer(access)}[0]"
 
-    def side(self, side: int) -> SideContext:
+    def side(self, side: int, moving: Container[int]) -> SideContext:
         return SideContext(
             f"{_COORDINATES[side]}_first",
             f"c{self.schedule.walk.index(side)}",
             f"layout.{LENGTHS[side][0]}",
             self.schedule.box[side],
+            _whole(side) if side in moving else "",
         )
 
     # --- loops --------------------------------------------------------------------------------------
@@ -118,10 +124,11 @@ class BoxWriter(ElementWriter):
         start = [f"const {schedule.signed} {_COORDINATES[s]} = {_COORDINATES[s]}_first + {_PLACES[s]};" for s in fixed]
         start += [line for side in fixed for line in self.taken_apart(side, used)]
         start += self.starts(used, order)
-        inside = " && ".join(f"{_COORDINATES[s]} < layout.{LENGTHS[s][0]}" for s in range(len(order)))
+        inside = [f"{_COORDINATES[s]} < layout.{LENGTHS[s][0]}" for s in range(len(order))]
         at = f"{_COORDINATES[moving]} = {_COORDINATES[moving]}_first + {self.place(moving, order)}"
         return BoxLoopContext(
-            schedule.each(order), group, tuple(places), tuple(start), f"const {schedule.signed} {at};", inside,
+            schedule.each(order), group, tuple(places), tuple(start), f"const {schedule.signed} {at};",
+            " && ".join(inside[s] for s in fixed), _whole(moving), inside[moving],
             (*self.taken_apart(moving, used), *self.inner_offsets(used, order)),
             tuple(self.load(i, order) for i in loads),
         )  # fmt: skip
@@ -233,11 +240,12 @@ class BoxWriter(ElementWriter):
         """The address of group ``k``."""
         return f"{self.pointer(access)} + ({self.offset(access, order)})"
 
-    def element_of(self, access: int, order: tuple[int, ...]) -> str:
-        """Element ``j`` of group ``k`` in memory, or its only one."""
+    def element_of(self, access: int, order: tuple[int, ...], element: int | str = "j") -> str:
+        """An element of group ``k`` in memory, or its only one."""
         offset = self.offset(access, order)
-        if self.schedule.group > 1 and self.schedule.accesses[access].kind == "gather":
-            offset += f" + j * {next(stride for side, _, stride in self.strides(access) if side == 0)}"
+        if self.schedule.group > 1 and self.schedule.accesses[access].kind == "gather" and element != 0:
+            stride = next(stride for side, _, stride in self.strides(access) if side == 0)
+            offset += f" + {stride}" if element == 1 else f" + {element} * {stride}"
         return f"{self.pointer(access)}[{offset}]"
 
     # --- operands -----------------------------------------------------------------------------------
@@ -252,7 +260,10 @@ class BoxWriter(ElementWriter):
         label, dtype, box = self.labels[access], self.operand(access).dtype, self.schedule.box
         shape = to_tile = ""
         group = self.element_of(access, order)
-        if self.schedule.groups[order[0]] > 1:
+        elements = self.schedule.groups[order[0]]
+        if elements > 1 and self.schedule.accesses[access].kind == "gather":
+            group = f"{{{', '.join(self.element_of(access, order, e) for e in range(elements))}}}"
+        elif elements > 1:
             group = f"*reinterpret_cast<const {self.pack(access)}*>({self.address(access, order)})"
         if self.schedule.accesses[access].kind == "transposed":
             shape = "[{}][{}]".format(*tile_shape(box, dtype.size))
@@ -290,7 +301,7 @@ class BoxWriter(ElementWriter):
         found = [
             i
             for i, (t, s) in enumerate(zip(self.step.accesses, schedule.accesses, strict=True))
-            if t.reads and not t.writes and (s.kind == "linear" or (s.kind == "gather" and schedule.group == 1))
+            if t.reads and not t.writes and s.kind in ("linear", "gather")
         ]
         each = schedule.each(range(len(schedule.box)))
         registers = sum(each * -(-schedule.group * self.operand(i).dtype.size // 4) for i in found)
