@@ -131,7 +131,8 @@ def count(walk: Walk, model: CostModel) -> Counts:
     memory = l2 = lines = flying = 0.0
     for t in walk.traffic:
         of_block = pieces(t, walk.block, SECTOR) * blocks * SECTOR
-        memory += min(pieces(t, chunk, SECTOR) * chunks * SECTOR, of_block)
+        of_chunks, of_blocks = pieces(t, chunk, model.burst) * chunks, pieces(t, walk.block, model.burst) * blocks
+        memory += min(of_chunks, of_blocks) * model.burst
         l2 += of_block
         lines += t.requests * touched(t) * total / walk.used / prod(t.warp)
         flying += pieces(t, t.warp, SECTOR) * SECTOR / WARP * t.each if t.reads else 0

@@ -15,7 +15,7 @@ from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.step_layout import Source
-from kgen.schedule.target import PORTABLE, SECTOR, Target
+from kgen.schedule.target import LONG, PORTABLE, SECTOR, Target
 from kgen.schedule.trace import keyed, leading, reaches
 from kgen.schedule.tuning import Tuning
 
@@ -78,6 +78,19 @@ class Facts:
             return True
         shared = prod(self.space.shape[d] for d in outer if not self.step_along(access, d))
         return shared < self.tuning.elementwise.shared
+
+    def by_two_accesses(self, group: int) -> int:
+        """Elements per thread in groups of at least ``group``: twice as many where only inputs of 8 bytes, which then
+        move by two accesses, keep groups from being larger.
+        """
+        sizes = list(zip(self.itemsizes, self.step.accesses, strict=True))
+        widest = any(size == LONG for size, t in sizes if t.reads and not t.writes)
+        narrower = all(size < LONG for size, t in sizes if t.writes)
+        if group != group_size([LONG], self.target) or not (widest and narrower):
+            return group
+        width = self.space.shape[0]
+        fits = reaches(width, self.tuning.elementwise.shortest_row_of_long) or width % (2 * group) == 0
+        return 2 * group if fits else group
 
     def spread(self, group: int, *, one_by_one: bool = False) -> int:
         """Elements per thread in groups of at most ``group``: fewer where elements take long and threads are few.

@@ -56,6 +56,8 @@ class CostModel:
     #: Bytes a second from memory, and from L2.
     memory: float = 4.6e12
     l2: float = 11.5e12
+    #: Bytes that memory moves at once (c of ``exp(-a) * b - c``, read by pieces of 28 bytes: 3.2 times its bytes).
+    burst: int = 64
     #: Lines of L1, instructions, and accesses of shared memory of a warp a second.
     lines: float = 0.91e12
     issue: float = 0.93e12
@@ -78,5 +80,5 @@ class CostModel:
 #: The rates for chunks of columns, whose loads in flight bound them.
 CHUNK_COSTS = CostModel(
     memory=4.6e12, l2=10e12, lines=0.79e12, issue=0.74e12, shared=0.22e12, launch=0.1e-6, wait=1.1e-6, filling=0,
-    latency=1.1e-6, cache=10e6, overlap=1.65,
+    latency=1.1e-6, cache=10e6, overlap=1.65, burst=32,
 )  # fmt: skip

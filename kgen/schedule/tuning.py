@@ -43,6 +43,9 @@ class Elementwise:
     #: Bytes of an element of a ``flat`` kernel's other operands at most that decide its groups: neighbouring threads
     #: then read what is next to each other (bfloat16 of uint8, float32 and int32 4.8 us, 7.3 with twice the group).
     flat_itemsize: int = 4
+    #: Rows of inputs of 8 bytes are taken by groups of 32 bytes, where their last group is incomplete, from this length
+    #: on.
+    shortest_row_of_long: int = 128
     #: Threads per block of ``strided``, where each thread computes one element and its offsets.
     strided_block: int = 128
     #: Unaligned rows of a narrow operand are read shifted from this length on.  Shorter ones are read element by

@@ -49,7 +49,7 @@ def beyond(block: int, group: int) -> int:
 
 def _linear(facts: Facts, template: str) -> Schedule:
     """The schedule: groups of dense operands, and offsets per element for strided ones."""
-    group = facts.spread(_group(facts), one_by_one=bool(facts.strided))
+    group = facts.spread(facts.by_two_accesses(_group(facts)), one_by_one=bool(facts.strided))
     block = facts.tuning.elementwise.block
     kinds = [_KINDS[c] for c in facts.classes]
     numbers = [i for i, kind in enumerate(kinds) if kind == "strided"]

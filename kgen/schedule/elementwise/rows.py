@@ -30,7 +30,7 @@ def rows(facts: Facts) -> Choice | None:
     second, along = transposed_operands(facts)
     across = bool(along) and not reaches(facts.space.shape[second], facts.tuning.elementwise.shortest_side)
     space = second_first(facts.space, second, min(along)) if across else shared_first(facts)
-    schedule = by_groups(facts, "rows", space, facts.spread(group_of(facts, space)), frozenset())
+    schedule = by_groups(facts, "rows", space, facts.spread(facts.by_two_accesses(group_of(facts, space))), frozenset())
     if not across and schedule.anchor is None:
         schedule = replace(schedule, gathered=gathered_rows(facts, schedule.group))
     if across:

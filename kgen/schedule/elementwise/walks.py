@@ -12,7 +12,7 @@ from kgen.schedule.cost import Extents, Traffic, Walk, coarse, run
 from kgen.schedule.elementwise.boxes import BoxSchedule, reach
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.schedule import AccessSchedule
-from kgen.schedule.target import WARP
+from kgen.schedule.target import WARP, WORD
 
 #: Instructions of an op, and those of a function that is not exact; twice as many in float64.
 _FEW = {"load": 0, "store": 0, "const": 0, "scalar": 0, "div": 12, "floordiv": 20, "mod": 20}
@@ -22,6 +22,9 @@ DIVISION = {32: 5, 64: 40}
 
 #: Instructions that load or store an element that belongs to no whole group.
 _ALONE = 6
+#: What tiles of bytes that move a word at once cost more, in instructions an element of each such operand (bytes beside
+#: wider operands: 150, 246 and 130 us, by boxes 119, 222 and 115).
+_WORD_OF_TILE = 4
 _SHARED = frozenset({"scalar", "column"})  # kinds of accesses of which a group reads one element
 
 
@@ -111,8 +114,10 @@ def tiles_walk(facts: Facts, choice: Choice) -> Walk:
         requests = group if ragged else _requests(t, facts.itemsizes[i], group)
         traffic.append(_traffic(facts, space, i, warp, requests))
     used = prod(n / (ceil(n / side) * side) for n in space.shape[:2])
-    instructions = arithmetic(facts.step) + (30 if ragged else 6) + 20 / group
-    staged = sum(t.kind == "transposed" for t in schedule.accesses) * (group if ragged else 1)
+    transposed = [size for size, t in zip(facts.itemsizes, schedule.accesses, strict=True) if t.kind == "transposed"]
+    words = sum(size == 1 and group <= WORD for size in transposed)
+    instructions = arithmetic(facts.step) + (30 if ragged else 6) + 20 / group + _WORD_OF_TILE * words
+    staged = len(transposed) * (group if ragged else 1)
     block = (float(ends[0]), float(ends[1]), *rest)
     return Walk(
         space,
