@@ -33,7 +33,7 @@ Function = Callable[..., Any]
 class Functions:
     """The parts of the model that a backend has.
 
-    ``norm(x, weight)``; ``add_norm(x, more, weight)`` with the sum and its norm; ``gate(a, b)``;
+    ``norm(x, weight)``; ``add_norm(x, more, weight)`` with the sum and its norm; ``gate(x)``, of two halves;
     ``rotate(x, cos, sin)`` of ``x: [batch, tokens, heads, size]``; ``loss(logits, label)``, a number for each token.
     """
 
@@ -73,7 +73,13 @@ def kgen_functions() -> Functions:
             """,
             name="rotate",
         ),
-        gate=kgen.jit("y = silu(a) * b", name="gate"),
+        gate=kgen.jit(
+            """
+            let h = size(x, -1) // 2
+            y = silu(x[..., :h]) * x[..., h:]
+            """,
+            name="gate",
+        ),
         loss=kgen.jit(
             f"""
             # Cross-entropy with label smoothing, and a loss that keeps the logarithm of the sum near 0.
@@ -95,6 +101,10 @@ def torch_functions() -> Functions:
         c, s = cos[:, None], sin[:, None]
         return torch.cat((a * c - b * s, b * c + a * s), dim=-1).to(x.dtype)
 
+    def gate(x: Tensor) -> Tensor:
+        a, b = x.chunk(2, dim=-1)
+        return F.silu(a) * b
+
     def norm(x: Tensor, weight: Tensor) -> Tensor:
         return F.rms_norm(x, weight.shape, weight, 1e-5)
 
@@ -107,7 +117,7 @@ def torch_functions() -> Functions:
         norm=norm,
         add_norm=lambda x, more, weight: (x + more, norm(x + more, weight)),
         rotate=rotate,
-        gate=lambda a, b: F.silu(a) * b,
+        gate=gate,
         loss=loss,
     )
 
@@ -119,7 +129,7 @@ class Block(nn.Module):
         self.norm = nn.Parameter(torch.ones(width))
         self.qkv = nn.Linear(width, 3 * width, bias=False)
         self.project = nn.Linear(width, width, bias=False)
-        self.up, self.gate = (nn.Linear(width, 3 * width, bias=False) for _ in range(2))
+        self.up = nn.Linear(width, 6 * width, bias=False)
         self.down = nn.Linear(3 * width, width, bias=False)
 
     def forward(self, x: Tensor, y: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
@@ -130,7 +140,7 @@ class Block(nn.Module):
         q, k = (f.rotate(each, cos, sin).transpose(1, 2) for each in (q, k))
         mixed = F.scaled_dot_product_attention(q, k, v.transpose(1, 2), is_causal=True)
         x, y = f.add_norm(x, self.project(mixed.transpose(1, 2).reshape(batch, tokens, width)), self.norm)
-        return x, self.down(f.gate(self.gate(y), self.up(y)))
+        return x, self.down(f.gate(self.up(y)))
 
 
 class Model(nn.Module):

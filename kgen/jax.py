@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from kgen.call.plan import run_to_repeat
 from kgen.diagnostics import error, public
 from kgen.dtypes import DTYPES, DType
 from kgen.ir.graph import IndexMap
+from kgen.jax_gradients import differentiable
 from kgen.jit import Kernel, jit
 from kgen.records import dataclass
 from kgen.spec import Spec, c_strides
@@ -45,7 +46,8 @@ def op(program: str | Kernel) -> Callable[..., Any]:
 
     ``program``: a text, or a kernel from :func:`kgen.jit`.  Inputs are positional, params keyword arguments, which are
     constants of the compiled call.  Returns new arrays: those of ``inout`` arguments first, then the outputs; one
-    array, or a tuple of several.  JAX refuses gradients.
+    array, or a tuple of several.  ``jax.grad``, ``jvp`` and what is made of them, of every order, call the kernels of
+    :func:`kgen.grad` and :func:`kgen.jvp`; JAX refuses gradients of programs that update in place.
 
     XLA calls the kernel on its own stream: no arrays are copied, and nothing waits.  The first call for some shapes
     runs Python code; where kgen was built with a C compiler, later ones do not.
@@ -55,13 +57,20 @@ def op(program: str | Kernel) -> Callable[..., Any]:
     if not kernel.inputs:
         raise error("bad-call", "a function of JAX needs an array argument, and this program has none")
     # Compiled once for all calls with the same types and params; inside jax.jit it leaves no trace of its own.
-    traced = _jax().jit(partial(_traced, kernel, *_register(kernel)), static_argnums=0, inline=True)
+    traced = _jax().jit(_function(kernel), static_argnums=0, inline=True)
 
     def call(*arrays: Any, **params: Any) -> Any:
         return traced(tuple(_attribute(*param) for param in params.items()), *arrays)
 
     call.__name__ = call.__qualname__ = kernel.name
     return call
+
+
+@cache
+def _function(kernel: Kernel) -> Callable[..., Any]:
+    """A kernel as a function of attributes and arrays, with derivatives unless it updates in place."""
+    run = partial(_traced, kernel, *_register(kernel))
+    return run if kernel._updates else differentiable(kernel, run, _function, _spec_of)
 
 
 def _register(kernel: Kernel) -> tuple[str, int]:

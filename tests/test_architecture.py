@@ -77,7 +77,7 @@ LAYERS = [
     "library",
     "jit.py",
     "autodiff.py",
-    "torch.py torch_gradients.py jax.py",
+    "torch.py torch_gradients.py jax_gradients.py jax.py",
     "cli pytest_plugin.py",
 ]
 
