@@ -74,7 +74,7 @@ def _cupy_gather(torch: Any, x: Any, places: Any) -> Run:
     at = cp.asarray(places)
 
     def run() -> Any:
-        with cp.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
+        with cp.cuda.Stream.from_external(torch.cuda.current_stream()):
             cp.take(given[0], at, axis=0, out=given[1])
         return out
 

@@ -96,13 +96,13 @@ struct embedding_row_batches_2d_layout {
 };
 
 // Rows, 2 times 8 elements of a row a thread, a block of threads apart.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's), for n groups.
+// Launch: ceil(n / 256) blocks of 128 threads (a divisor of every SM's), for n groups.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out.
 // One element a row: ids.
 // Rows at computed places, whose groups are aligned: weight.
 // No other operand may overlap out in memory.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 embedding_row_batches_2d(const __nv_bfloat16* weight_ptr,
                          const long long* ids_ptr,
                          __nv_bfloat16* __restrict__ out_ptr,
@@ -111,7 +111,7 @@ embedding_row_batches_2d(const __nv_bfloat16* weight_ptr,
                          const embedding_row_batches_2d_layout layout,
                          const unsigned int n)
 {
-    const unsigned int first = blockIdx.x * 512u + threadIdx.x;
+    const unsigned int first = blockIdx.x * 256u + threadIdx.x;
     if (first >= n) {
         return;
     }
@@ -122,7 +122,7 @@ embedding_row_batches_2d(const __nv_bfloat16* weight_ptr,
     // All places, then all rows: loads that do not wait for each other.  Behind the last group, it is read again.
     #pragma unroll
     for (int k = 0; k < 2; ++k) {
-        const unsigned int t = min(first + 256u * k, n - 1);
+        const unsigned int t = min(first + 128u * k, n - 1);
         const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
         const int c0 = (int)(t - q0 * layout.extent[0]);
         const int c1 = (int)q0;
@@ -145,7 +145,7 @@ embedding_row_batches_2d(const __nv_bfloat16* weight_ptr,
         for (int j = 0; j < 8; ++j) {
             embedding_element(out_vec.at[j], weight_gathered[k].at[j]);
         }
-        if (first + 256u * k < n) {
+        if (first + 128u * k < n) {
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(out_ptr + out_at[k] + i[k]) = out_vec;
         }
     }
@@ -465,7 +465,7 @@ static int launch_embedding_row_batches_2d(const Arguments& a, const Space& spac
         {(int)((shape[1] != 1) ? strides[0][1] : 0)},
         {(int)((shape[1] != 1) ? strides[1][1] : 0)},
     };
-    return launch(embedding_row_batches_2d, kgen_ceil_div(n, 512), 1, 256, true, a.stream,
+    return launch(embedding_row_batches_2d, kgen_ceil_div(n, 256), 1, 128, true, a.stream,
                   a.weight_ptr, a.ids_ptr, a.out_ptr, a.weight_shape, a.size_n0, layout, (unsigned int)n);
 }
 

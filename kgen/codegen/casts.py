@@ -87,7 +87,10 @@ def spell_bitcast(dtype: DType, a: Expr, source: DType) -> Spelling:
         return Spelling(call(f"bit_cast<{dtype.storage}>", [a]), ("bit_cast",))
     if source.is_float:
         wanted = dtype if dtype.is_int else source.unsigned
+        opaque = source.size == 2 and dtype.is_int
         a, source = _bits(a, source, wanted), wanted
+        if opaque:
+            return Spelling(call("opaque_bits", [a]), ("opaque_bits",))
     if dtype.is_float:
         return _from_bits(dtype, a, source)
     if dtype is source:

@@ -49,10 +49,11 @@ def emit(
 
     def element_of(step: Step, schedule: Schedule, name: str) -> Element:
         shared, rows = shared_accesses(schedule), ops_of_rows(step, schedule)
-        if (name, shared, rows) not in elements:
+        key = id(step), shared, rows  # steps may have equal names
+        if key not in elements:
             written = write_element(step, name, statements, shared, fast=fast, short=short, rows=rows)
-            elements[name, shared, rows] = functions.declare(written)
-        return elements[name, shared, rows]
+            elements[key] = functions.declare(written)
+        return elements[key]
 
     elements: dict[object, Element] = {}
     for number, schedule in variants:  # before all other functions

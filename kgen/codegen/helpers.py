@@ -155,7 +155,7 @@ _ROWS = (
     *(Helper(name, ("reciprocal_approx",)) for name in ("normal_cdf_f32", "normal_cdf_fast_f32")),
     *(Helper(name) for name in ("exp_short", "log1p_short", "divide_approx")),
     Helper("tanh_short", ("exp2_approx", "reciprocal_approx")),
-    *(Helper(name) for name in ("nan_to_zero", "round_to_odd", "bit_cast")),
+    *(Helper(name) for name in ("nan_to_zero", "round_to_odd", "bit_cast", "opaque_bits")),
     *_per_width("exp_approx", suffixes="f32 f64"),
     *_per_width("times", suffixes="c64 c128"),
     *(

@@ -102,7 +102,7 @@ def choose_part(facts: Facts) -> Choice:
 def fuse_horizontally(schedules: Sequence[Schedule]) -> bool:
     """Whether kernels with these schedules may share a launch."""
     templates = {family.name for family in _PARTS}
-    return all(one.template in templates for one in schedules) and shares_launch(schedules, schedules[0].block)
+    return all(one.template in templates for one in schedules) and shares_launch(schedules)
 
 
 def _applicable(facts: Facts, families: Sequence[Family[Any, Any]]) -> Iterator[tuple[Family[Any, Any], Choice]]:

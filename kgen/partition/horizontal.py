@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kgen.ir.graph import Graph, Op
+from kgen.ir.graph import Graph, Op, Operand
+from kgen.ir.views import WHOLE, Cut
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Access, Step
 from kgen.records import dataclass
+
+Place = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +36,41 @@ def horizontal(graph: Graph, steps: Sequence[Step]) -> HorizontalStep | None:
 
 
 def _depend(graph: Graph, steps: Sequence[Step]) -> bool:
-    """Whether a step writes to an operand, or to a view of one, that another one accesses."""
-    written = [{graph.base(o) for o in s.written} for s in steps]
+    """Whether a step writes to an operand that another one accesses; but several may write parts of one that none of
+    them reads.
+    """
     accessed = [{graph.base(o) for o in s.operands} for s in steps]
-    return any(w & a for i, w in enumerate(written) for j, a in enumerate(accessed) if i != j)
+    read: set[int] = set()
+    parts: dict[int, list[int]] = {}  # the operands that are written, by base
+    for step in steps:
+        read |= {graph.base(o) for o in _read(step)}
+        for operand in sorted(step.written):
+            parts.setdefault(graph.base(operand), []).append(operand)
+    shared = [base for base in parts if sum(base in found for found in accessed) > 1]
+    return any(base in read or not _follow(graph, parts[base]) for base in shared)
+
+
+def _read(step: Step) -> set[int]:
+    return {t.operand for t in step.accesses if t.reads} | step.graph.gathered
+
+
+def _follow(graph: Graph, parts: Sequence[int]) -> bool:
+    """Whether these views of one array follow each other along an axis, as those that ``concat`` writes do."""
+    spans = dict(_span(graph.operands[part]) for part in parts)
+    place = next((start for start in spans if start[1:] == (None,)), None)
+    for _ in parts:
+        if place is None or place not in spans:
+            return False
+        place = spans.pop(place)
+    return True
+
+
+def _span(operand: Operand) -> tuple[Place, Place]:
+    """Where a view begins and ends: the axis that it cuts, and the bound.  Empty where it is none of one axis."""
+    items = () if operand.view is None else operand.view.items
+    cut = [(axis, item) for axis, item in enumerate(items) if item != WHOLE]
+    axis, item = cut[0] if len(cut) == 1 else (0, None)
+    return ((axis, item.start), (axis, item.stop)) if isinstance(item, Cut) and item.step == 1 else ((), ())
 
 
 def _accesses(steps: Sequence[Step]) -> Iterator[Access]:

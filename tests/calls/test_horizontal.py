@@ -61,6 +61,15 @@ def test_parts_of_other_ranks_and_batches(device: str, rng: np.random.Generator)
         np.testing.assert_array_equal(y, expected[1])
 
 
+def test_parts_of_a_concatenation(device: str, rng: np.random.Generator) -> None:
+    """Of any lengths, some of which are not aligned."""
+    k: Any = kgen.jit("out = concat(a, b * 2, c, axis=-1)", device=device)
+    for lengths in ((64, 128, 32), (33, 20, 47), (33, 20, 47), (40, 1, 40)):
+        a, b, c = (rng.standard_normal((50, n)).astype("f4") for n in lengths)
+        assert 1 in lengths or templates(k, a, b, c) == ["horizontal"]
+        np.testing.assert_array_equal(k(a, b, c), np.concatenate([a, b * 2, c], -1))
+
+
 def test_views_of_one_cache(device: str, rng: np.random.Generator) -> None:
     """Parts may write between each other."""
     k: Any = kgen.jit(path=FOLDER / "concat_and_cache_mla.k", device=device)

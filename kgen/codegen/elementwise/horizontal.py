@@ -24,8 +24,9 @@ def write_horizontal(unit: Unit[HorizontalSchedule], families: Mapping[str, Fami
     """``families``: those of the parts, by name."""
     step, schedule = unit.step, unit.schedule
     assert isinstance(step, HorizontalStep)
+    unique = names.Unique()
     parts = [
-        _write_part(unit, part, planned, families[planned.template])
+        _write_part(unit, unique(_output(part)), part, planned, families[planned.template])
         for part, planned in zip(step.parts, schedule.parts, strict=True)
     ]
     declared = {
@@ -57,8 +58,15 @@ def write_horizontal(unit: Unit[HorizontalSchedule], families: Mapping[str, Fami
     )
 
 
-def _write_part(unit: Unit[HorizontalSchedule], part: Step, schedule: Schedule, family: Family[Any, Any]) -> Written:
-    base = f"{unit.base}_{part.graph.operands[part.graph.base(min(part.written))].name}"
+def _output(part: Step) -> str:
+    """The array that a part writes first."""
+    return part.graph.operands[part.graph.base(min(part.written))].name
+
+
+def _write_part(
+    unit: Unit[HorizontalSchedule], label: str, part: Step, schedule: Schedule, family: Family[Any, Any]
+) -> Written:
+    base = f"{unit.base}_{label}"
     rule = family.launch(schedule, labels_of(part, schedule))
     element = unit.write_element(part, schedule, f"{base}_element")
     return family.write(

@@ -35,18 +35,18 @@ class HorizontalSchedule(Schedule):
             dimension, access = dims.stop, mine.stop
 
 
-def shares_launch(parts: Sequence[Schedule], block: int) -> bool:
+def shares_launch(parts: Sequence[Schedule]) -> bool:
     """Whether kernels with these schedules can be parts of one: they have 32-bit members in their structs only."""
-    fits = sum(part.rank for part in parts) <= _MOST_DIMENSIONS
-    return fits and all(part.index_bits == 32 and part.block == block for part in parts)
+    return sum(part.rank for part in parts) <= _MOST_DIMENSIONS and all(part.index_bits == 32 for part in parts)
 
 
 def horizontal(choices: Sequence[Choice]) -> Choice:
-    """One schedule for steps with these."""
-    parts = tuple(choice.schedule for choice in choices)
+    """One schedule for steps with these, in blocks of the smallest size."""
+    block = min(choice.schedule.block for choice in choices)
+    parts = tuple(replace(choice.schedule, block=block) for choice in choices)
     first = parts[0]
     schedule = HorizontalSchedule(
-        "horizontal", first.block, first.group, sum(part.rank for part in parts), 32,
+        "horizontal", block, first.group, sum(part.rank for part in parts), 32,
         tuple(access for part in parts for access in part.accesses),
         gathered=tuple(row for part in parts for row in part.gathered), target=first.target, parts=parts,
     )  # fmt: skip
