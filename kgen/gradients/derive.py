@@ -9,6 +9,7 @@ from dataclasses import replace
 from kgen.argument_types import ArgType
 from kgen.diagnostics import Reporter
 from kgen.dtypes import Kind
+from kgen.functions import FUNCTIONS
 from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.forward import Forward, Place
 from kgen.gradients.inline import Names, inlined
@@ -119,7 +120,7 @@ def derive_tangents(program: Program, args: Mapping[str, ArgType], request: Tang
     """The program of the tangents, as text.  Raises as :func:`derive`."""
     check_updates(program)
     reporter = Reporter(program.source)
-    names = Names([*_arguments(program), *request.tangents.values(), *request.results.values()])
+    names = Names([*FUNCTIONS, *_arguments(program), *request.tangents.values(), *request.results.values()])
     whole = inlined(program, names)
     facts = Facts(whole, args)
     forward = Forward(facts, names, _active(facts, whole, request.tangents))
@@ -165,8 +166,9 @@ def check_updates(program: Program) -> None:
 
 
 def names_for(program: Program, request: Request) -> Names:
-    """The names that values of the derived program may not have."""
-    return Names([*_arguments(program), *request.cotangents.values(), *request.results.values(), *request.reserved])
+    """The names that values of the derived program may not have, those of functions among them, which rules call."""
+    own = [*request.cotangents.values(), *request.results.values(), *request.reserved]
+    return Names([*FUNCTIONS, *_arguments(program), *own])
 
 
 def _arguments(program: Program) -> list[str]:

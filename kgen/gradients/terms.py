@@ -11,7 +11,7 @@ from kgen.gradients.facts import Facts
 from kgen.gradients.trees import axes, binary, call
 from kgen.ir.graph import Dim, Shape
 from kgen.records import dataclass
-from kgen.syntax.tree import Call, Expr, Number
+from kgen.syntax.tree import Call, Expr, Number, Tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,12 @@ def unreduced(term: Term, reduced: Sequence[int], rank: int) -> Term:
     return inserted(term, [axis - present[0] for axis in reduced if axis > present[0]])
 
 
+def _same_axes(node: Call, places: Sequence[int]) -> bool:
+    value = node.keywords[0].value
+    items = value.items if isinstance(value, Tuple) else (value,)
+    return [item.value for item in items if isinstance(item, Number)] == [*places]
+
+
 def contracted(term: Term, places: Sequence[int], rank: int) -> Term:
     """The inverse of ``expand``: a term without the axes at these places, all of extent 1, of a shape of ``rank``."""
     missing = rank - len(term.shape)
@@ -99,6 +105,6 @@ def contracted(term: Term, places: Sequence[int], rank: int) -> Term:
         return term
     shape = tuple(dim for axis, dim in enumerate(term.shape) if axis not in own)
     expr = term.expr
-    if isinstance(expr, Call) and expr.function == "expand":
-        return Term(call("sum", expr, axis=axes(own)), shape)
+    if isinstance(expr, Call) and expr.function == "expand" and _same_axes(expr, own):
+        return Term(expr.args[0], shape)
     return Term(call("sum", expr, axis=axes(own)), shape)

@@ -25,6 +25,13 @@ EXAMPLES: dict[str, tuple[dict[str, tuple[None, ...]], list[str] | None]] = {
     "cross_entropy": ({"logits": ROWS, "label": (None,)}, ["logits"]),
     "cosine": ({"a": ROWS, "b": ROWS}, None),
     "mse": ({"predicted": ROWS, "target": ROWS}, ["predicted"]),
+    "training/cross_entropy_smoothed": ({"logits": ROWS, "label": (None,)}, ["logits"]),
+    "training/groupnorm": ({"x": 2 * ROWS, "weight": ROWS, "bias": ROWS}, ["x", "weight", "bias"]),
+    "training/geglu": ({"x": ROWS}, None),
+    "training/rope": ({"x": 2 * ROWS, "cos": ROWS, "sin": ROWS}, ["x"]),
+    "training/huber": ({"predicted": ROWS, "target": ROWS}, ["predicted"]),
+    "training/focal_loss": ({"logit": ROWS, "label": ROWS}, ["logit"]),
+    "training/network": ({"x": (None,), "w": (None,), "b": (None,), "v": (None,)}, None),
 }
 
 
@@ -35,6 +42,6 @@ def test_current(name: str, bless: Bless) -> None:
     dtypes = {n: "i32" if n == "label" else "f32" for n in shapes}
     text = gradient_text(program, CompileSpec(dtypes, shapes).operands(program), wrt)
     bless(
-        ROOT / "examples" / "gradients" / f"{name}_gradient.k",
+        ROOT / "examples" / "gradients" / f"{name.rpartition('/')[2]}_gradient.k",
         f"# The gradients of ../{name}.k, as `kgen grad` writes them.\n{text}",
     )

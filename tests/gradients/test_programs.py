@@ -148,3 +148,10 @@ def test_indices_and_views(text: str) -> None:
 @pytest.mark.parametrize("text", PROGRAMS)
 def test_programs(text: str) -> None:
     run(text, **PROGRAMS[text])
+
+
+def test_values_that_are_named_as_functions() -> None:
+    """Rules call functions of these names, so that values take others; outputs keep theirs."""
+    x = np.linspace(-1, 1, 5)
+    check_gradients("let sigmoid = x * 2\nout = silu(x) * sigmoid", {"x": x}, ["x"])
+    check_gradients("cos = sin(x)\nlet exp = tanh(x)\nout = cos * exp", {"x": x}, ["x"])
