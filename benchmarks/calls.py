@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--fresh", action="store_true", help="also fresh processes of every peer: 2 minutes more")
     options = parser.parse_args()
+    check_extension()
     calls = call_times(9, 1500)
     first = first_calls(2)
     fresh = fresh_processes(2) if options.fresh else {}
@@ -40,6 +41,16 @@ def main() -> None:
     (options.out / "calls.md").write_text(text, encoding="utf-8")
     facts = {"calls_us": calls, "first_calls_ms": first, "fresh_processes_ms": fresh}
     (options.out / "calls.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def check_extension() -> None:
+    """Exit where kgen has no C extension: every call would take a microsecond longer than users see."""
+    from kgen.call.fastpath.native import extension
+
+    if extension() is None:
+        sys.exit(
+            "kgen was installed without its C extension: build a wheel where there is a C compiler, and install that"
+        )
 
 
 def call_times(rounds: int, number: int) -> dict[str, float]:

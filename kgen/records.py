@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import MISSING, Field
 from functools import cache
+from inspect import get_annotations
 from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
@@ -20,22 +21,74 @@ else:
         """The options of :func:`dataclasses.dataclass` that kgen uses."""
 
         def made(cls):
-            cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
-            fields = dataclasses.fields(cls)
-            cls.__init__ = _init(cls, fields, frozen=frozen)
-            methods = _equality(fields, frozen=frozen) if eq else {}
+            fields = _fields(cls, kw_only=kw_only)
+            cls.__dataclass_fields__ = {f.name: f for f in fields}
+            if slots:
+                cls = _with_slots(cls, fields)
+            methods = {"__init__": _init(cls, fields, frozen=frozen), "__replace__": dataclasses.replace}
+            methods["__match_args__"] = tuple([f.name for f in fields if f.init and not f.kw_only])
+            if eq:
+                methods |= _equality(fields, frozen=frozen)
             if repr:
                 methods["__repr__"] = _repr(fields)
             if frozen:
                 methods |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
             if frozen and slots:
                 methods |= {"__getstate__": _state, "__setstate__": _set_state}
+            own = vars(cls)
             for name, method in methods.items():
-                if name not in vars(cls):
+                if name not in own:
                     setattr(cls, name, method)
             return cls
 
         return made
+
+
+def _fields(cls: Any, *, kw_only: bool) -> tuple[Field[Any], ...]:
+    """The fields of a class and its bases, as :func:`dataclasses.fields` finds them; annotations are texts."""
+    found: dict[str, Field[Any]] = {}
+    for base in cls.__mro__[-1:0:-1]:
+        found |= getattr(base, "__dataclass_fields__", {})
+    for name, annotation in get_annotations(cls).items():
+        if annotation == "KW_ONLY":
+            kw_only = True
+        elif not annotation.startswith("ClassVar"):
+            found[name] = _field(cls, name, annotation, kw_only=kw_only)
+    return tuple(found.values())
+
+
+def _field(cls: type, name: str, annotation: str, *, kw_only: bool) -> Any:
+    default = vars(cls).get(name, MISSING)
+    made: Any = default if isinstance(default, Field) else dataclasses.field(default=default)
+    made.name, made.type, made._field_type = name, annotation, _KIND
+    if made.kw_only is MISSING:
+        made.kw_only = kw_only
+    if made is default and made.default is MISSING:
+        delattr(cls, name)
+    elif made is default:
+        setattr(cls, name, made.default)
+    return made
+
+
+def _with_slots(cls: Any, fields: tuple[Field[Any], ...]) -> Any:
+    """The class with slots for its own fields, which have no defaults then."""
+    inherited = {name for base in cls.__mro__[1:-1] for name in vars(base).get("__slots__", ())}
+    names = [f.name for f in fields]
+    body = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__", *names)}
+    body["__slots__"] = tuple([name for name in names if name not in inherited])
+    made = type(cls)(cls.__name__, cls.__bases__, body)
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+@dataclasses.dataclass(init=False, repr=False, eq=False)
+class _Plain:
+    """Its field says how the standard library marks one."""
+
+    field: int
+
+
+_KIND: Any = vars(_Plain)["__dataclass_fields__"]["field"]._field_type
 
 
 def _init(cls: type, fields: tuple[Field[Any], ...], *, frozen: bool) -> Any:

@@ -10,7 +10,7 @@ import pickle
 from collections.abc import Callable
 from dataclasses import KW_ONLY, FrozenInstanceError, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from unittest import mock
 
 import pytest
@@ -28,6 +28,8 @@ def classes(decorator: Callable[..., Any], **options: Any) -> tuple[Any, Any]:
 
         a: int
         b: str = "x"
+        kind: ClassVar[str] = "base"
+        named: int = field(default=3, kw_only=True)
         note: str = field(default="", compare=False, repr=False)
 
     @decorator(**options)
@@ -71,7 +73,12 @@ def _facts(cls: Any) -> list[Any]:
     found: list[Any] = [one == same, one == other, one != same, one == (1, "x"), one.b, one.note]
     found.append("plain" if "object at" in repr(one) else repr(one))
     changed = dataclasses.replace(one, b="y")
-    found += [(changed.a, changed.b, changed.note), [f.name for f in dataclasses.fields(one)]]
+    if hasattr(copy, "replace"):  # since Python 3.13
+        found.append(copy.replace(one, b="y") == changed)
+    found += [
+        (changed.a, changed.b, changed.note, changed.named, changed.kind),
+        [f.name for f in dataclasses.fields(one)],
+    ]
     if not hasattr(one, "many"):
         found += [copy.copy(one).a, copy.deepcopy(one).note]
         if cls.__hash__ is not None:
@@ -108,7 +115,7 @@ def test_only_one_method_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):
         classes(records.dataclass, frozen=True, slots=True)
     assert compiled.call_count == 2
-    assert [len(inspect.signature(c).parameters) for c in classes(records.dataclass)] == [3, 5]
+    assert [len(inspect.signature(c).parameters) for c in classes(records.dataclass)] == [4, 6]
 
 
 def test_kgen_uses_no_other_decorator() -> None:
