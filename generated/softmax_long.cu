@@ -1116,6 +1116,209 @@ softmax_long_reduce_regs8192_64bit(const __nv_bfloat16* x_ptr,
 }
 
 // Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_regs16384_peeled_64bit_layout {
+    long long y_stride[1];  // of y and x
+    long long width;  // elements of a row
+};
+
+// Rows of up to 16391 elements, kept in registers: 512 threads a row. Indices are 64-bit.
+// Launch: a block of 512 threads for each row.
+// Limits: fewer than 2^31 blocks.
+// Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(512)
+softmax_long_reduce_regs16384_peeled_64bit(const __nv_bfloat16* x_ptr,
+                                           __nv_bfloat16* __restrict__ y_ptr,
+                                           const softmax_long_reduce_regs16384_peeled_64bit_layout layout)
+{
+    const int thread = threadIdx.x;
+    const long long row = blockIdx.x;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
+    const int head = (int)min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
+    const long long end = layout.width - (layout.width - head) % 8;
+    const long long edges = head + layout.width - end;
+    const long long e = thread < head ? thread : end + thread - head;
+    wait_for_earlier_kernels();
+
+    Pack<__nv_bfloat16, 8, 16> x_vec[4];
+    __nv_bfloat16 x_in;
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 512 + thread);
+        if (i < end) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
+    }
+    if (thread < edges) {
+        x_in = x_row[e];
+    }
+
+    auto exp_sum_peak = Max<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 512 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            exp_sum_peak.add(group_max(x_vec[v]));
+        }
+    }
+    if (thread < edges) {
+        exp_sum_peak.add((float)x_in);
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    __shared__ LogSum<float> exp_sum_warp_partials[16];
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 512 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            auto exp_sum_part = exp_sum_terms.part();
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_pass(extract(x_vec[v], j), exp_sum_part);
+            }
+            exp_sum_terms.merge(exp_sum_part);
+        }
+    }
+    if (thread < edges) {
+        auto exp_sum_part = exp_sum_terms.part();
+        softmax_long_pass(x_in, exp_sum_part);
+        exp_sum_terms.merge(exp_sum_part);
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
+    if (threadIdx.x % 32 == 0) {
+        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
+    }
+    __syncthreads();
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
+    exp_sum_acc.merge_lanes<16>();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 8 * (v * 512 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        }
+    }
+    if (thread < edges) {
+        softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
+    }
+    let_next_kernel_start();
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_regs16384_64bit_layout {
+    long long y_stride[1];  // of y and x
+    long long width;  // elements of a row
+};
+
+// Rows of up to 16384 elements, kept in registers: 512 threads a row. Indices are 64-bit.
+// Launch: a block of 512 threads for each row.
+// Limits: fewer than 2^31 blocks.
+// Alignment, in bytes: 16 for y and x.
+// Vector accesses: row widths and row strides are multiples of 8 elements.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(512)
+softmax_long_reduce_regs16384_64bit(const __nv_bfloat16* x_ptr,
+                                    __nv_bfloat16* __restrict__ y_ptr,
+                                    const softmax_long_reduce_regs16384_64bit_layout layout)
+{
+    const int thread = threadIdx.x;
+    const long long row = blockIdx.x;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    wait_for_earlier_kernels();
+
+    Pack<__nv_bfloat16, 8, 16> x_vec[4];
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 512 + thread);
+        if (i < layout.width) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+        }
+    }
+
+    auto exp_sum_peak = Max<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 512 + thread);
+        if (i < layout.width) {
+            keep_packed(x_vec[v]);
+            exp_sum_peak.add(group_max(x_vec[v]));
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    __shared__ LogSum<float> exp_sum_warp_partials[16];
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 512 + thread);
+        if (i < layout.width) {
+            keep_packed(x_vec[v]);
+            auto exp_sum_part = exp_sum_terms.part();
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_pass(extract(x_vec[v], j), exp_sum_part);
+            }
+            exp_sum_terms.merge(exp_sum_part);
+        }
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
+    if (threadIdx.x % 32 == 0) {
+        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
+    }
+    __syncthreads();
+    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
+    exp_sum_acc.merge_lanes<16>();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = 8 * (v * 512 + thread);
+        if (i < layout.width) {
+            keep_packed(x_vec[v]);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        }
+    }
+    let_next_kernel_start();
+}
+
+// Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_long_peeled_64bit_layout {
     long long y_stride[1];  // of y and x
     long long width;  // elements of a row
@@ -1719,6 +1922,36 @@ static int launch_softmax_long_reduce_regs8192_64bit(const Arguments& a, const S
                   a.x_ptr, a.y_ptr, layout);
 }
 
+static int launch_softmax_long_reduce_regs16384_peeled_64bit(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = rows;
+    const softmax_long_reduce_regs16384_peeled_64bit_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        width,
+    };
+    return launch(softmax_long_reduce_regs16384_peeled_64bit, row_blocks, 1, 512, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout);
+}
+
+static int launch_softmax_long_reduce_regs16384_64bit(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = rows;
+    const softmax_long_reduce_regs16384_64bit_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        width,
+    };
+    return launch(softmax_long_reduce_regs16384_64bit, row_blocks, 1, 512, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout);
+}
+
 static int launch_softmax_long_reduce_long_peeled_64bit(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
@@ -1873,8 +2106,28 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
+        n1 >= 2 &&
         n1 % 8 != 0 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 1025 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) <= 2048) {
+        choices[0].launch = launch_softmax_long_reduce_regs16384_peeled_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n1 >= 2 &&
+        n1 % 8 == 0 &&
+        kgen_ceil_div(n1, 8) >= 1025 &&
+        kgen_ceil_div(n1, 8) <= 2048) {
+        choices[0].launch = launch_softmax_long_reduce_regs16384_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n1 % 8 != 0 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) >= 2049 &&
         n1 >= 2) {
         choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
@@ -1883,7 +2136,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 % 8 == 0 &&
-        kgen_ceil_div(n1, 8) >= 1025 &&
+        kgen_ceil_div(n1, 8) >= 2049 &&
         n1 >= 2) {
         choices[0].launch = launch_softmax_long_reduce_long_64bit2;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
