@@ -81,12 +81,13 @@ class Facts:
 
     def by_two_accesses(self, group: int) -> int:
         """Elements per thread in groups of at least ``group``: twice as many where only inputs of 8 bytes, which then
-        move by two accesses, keep groups from being larger.
+        move by two accesses, keep groups from being larger.  Not where they lie at a step.
         """
-        sizes = list(zip(self.itemsizes, self.step.accesses, strict=True))
-        widest = any(size == LONG for size, t in sizes if t.reads and not t.writes)
-        narrower = all(size < LONG for size, t in sizes if t.writes)
-        if group != group_size([LONG], self.target) or not (widest and narrower):
+        wide = [i for i, size in enumerate(self.itemsizes) if size == LONG]
+        reads = all(t.reads and not t.writes for i, t in enumerate(self.step.accesses) if i in wide)
+        if group != group_size([LONG], self.target) or not wide or not reads:
+            return group
+        if any(self.step_along(i, 0) not in (0, 1) for i in wide):
             return group
         width = self.space.shape[0]
         fits = reaches(width, self.tuning.elementwise.shortest_row_of_long) or width % (2 * group) == 0
