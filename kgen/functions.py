@@ -124,7 +124,7 @@ FUNCTIONS: dict[str, Function] = {
         is_complex=True,
     ),
     **_rows("view", (1,), "transpose flip split merge", is_complex=True),
-    **_rows("view", (2,), "repeat", is_complex=True),
+    **_rows("view", (2,), "repeat take", is_complex=True),
     **_rows("view", tuple(range(2, 17)), "concat stack", is_complex=True),
     # One positional argument reduces, two or more are elementwise.
     "min": Function("reduction", "min", tuple(range(1, 17))),
@@ -148,6 +148,9 @@ RESERVED = frozenset({"let", "def", "input", "inout", "param", "and", "or", "not
 #: Keywords of a kernel's call, which no input or param may have as its name.
 CALL_KEYWORDS = frozenset({"out", "stream", "shape"})
 
+#: What ``take`` does with an index beyond an axis.
+MODES = ("clamp", "wrap", "reflect", "fill")
+
 #: The keywords of each function; their values are literals.
 KEYWORDS: dict[str, frozenset[str]] = {
     **{
@@ -159,5 +162,6 @@ KEYWORDS: dict[str, frozenset[str]] = {
     "expand": frozenset({"axis"}),
     **{name: frozenset({"axis"}) for name in ("flip", "merge", "repeat", "concat", "stack")},
     "split": frozenset({"axis", "by"}),
+    "take": frozenset({"axis", "mode", "value"}),
     "transpose": frozenset({"axes"}),
 }

@@ -18,6 +18,7 @@ from kgen.ir.builder import Builder
 from kgen.ir.graph import CastMode, Op, Reduction, Scalar, Shape, to_bits
 from kgen.records import dataclass
 from kgen.source import Span
+from kgen.syntax.tree import Expr
 
 DEFAULT_ROUNDING = CastMode("rne", False)
 TO_INTEGER = CastMode("rz", False)
@@ -44,6 +45,7 @@ class Context:
     arrays: Arrays = field(init=False)
     nodes: dict[int, Value] = field(default_factory=dict)  # the last value of each node of the tree, by its id
     inlined: dict[tuple[object, ...], tuple[Value | None, tuple[Value, ...]]] = field(default_factory=dict)
+    taken: dict[int, Expr | None] = field(default_factory=dict)  # what each call of ``take`` is
     _made: dict[tuple[Deferred, DType], Typed] = field(default_factory=dict)
     _said: set[tuple[str, Span, str]] = field(default_factory=set)
 

@@ -14,6 +14,7 @@ from kgen.check.context import Context
 from kgen.check.indexing import Items, index
 from kgen.check.reduction_types import reduction
 from kgen.check.scope import Late, Scope, is_reduction, is_view, uses_place
+from kgen.check.takes import as_index
 from kgen.check.values import Deferred, Literal, Typed, Value
 from kgen.check.views import view
 from kgen.functions import CONSTANTS
@@ -168,6 +169,8 @@ def _reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
 
 def _view(ctx: Context, scope: Scope, node: Index | Call) -> Value | None:
     """``x[...]`` or ``flip(x)``; ``index`` and ``size`` in ``x`` refer to its own shape."""
+    if isinstance(node, Call) and node.function == "take":
+        return _take(ctx, scope, node)
     common = _place_of_items(ctx, scope, node) if isinstance(node, Index) else ()
     is_late = common is None  # depends on the place
     if not is_late and id(node) in scope.reduced:
@@ -182,6 +185,18 @@ def _view(ctx: Context, scope: Scope, node: Index | Call) -> Value | None:
     if not is_late:
         scope.reduced[id(node)] = value
     return value
+
+
+def _take(ctx: Context, scope: Scope, node: Call) -> Value | None:
+    """``take(x, i)``, as the index that it is."""
+    if id(node) not in ctx.taken:
+        ctx.taken[id(node)] = as_index(node)
+    found = ctx.taken[id(node)]
+    if found is None:
+        hint = "count the axis from the end, such as `axis=-1`"
+        ctx.error("not-yet", '`mode="fill"` along an axis that is counted from the start', node.span, hint=hint)
+        return None
+    return lower(ctx, scope, found)
 
 
 def _in_its_place(ctx: Context, scope: Scope, root: Expr) -> Value | None:

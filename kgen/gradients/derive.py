@@ -17,12 +17,12 @@ from kgen.gradients.invariance import cancelled
 from kgen.gradients.reverse import Sweep
 from kgen.gradients.tangents import Pushforward
 from kgen.gradients.terms import Term
-from kgen.gradients.trees import name, names_in, number
 from kgen.gradients.walk import Line
 from kgen.gradients.written import body, declarations, result
 from kgen.program import Output, Program
 from kgen.records import dataclass
 from kgen.syntax.tree import Assign, Name
+from kgen.syntax.trees import name, names_in, number
 
 
 @dataclass(frozen=True, slots=True)

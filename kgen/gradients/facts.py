@@ -8,10 +8,10 @@ from kgen.argument_types import ArgType
 from kgen.check import check_nodes
 from kgen.check.values import Literal, Typed, Value
 from kgen.dtypes import DType, Kind
-from kgen.gradients.trees import call, name, number
 from kgen.ir.graph import Dim, Shape
 from kgen.program import Program
 from kgen.syntax.tree import Call, Expr, postorder
+from kgen.syntax.trees import call, name, number
 
 
 class Facts:

@@ -9,8 +9,8 @@ from kgen.dtypes import Kind
 from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.inline import Names
 from kgen.gradients.terms import Term
-from kgen.gradients.trees import cast_to, copied, is_atom, name, names_in
 from kgen.syntax.tree import Assign, Call, Expr, Index, Let, TypeName, children, postorder
+from kgen.syntax.trees import cast_to, copied, is_atom, name, names_in
 
 Place = tuple[int, int]  #: the number of a statement, and that of a node in postorder
 

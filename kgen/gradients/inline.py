@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from kgen.check.scope import uses_place
+from kgen.check.takes import as_index
 from kgen.functions import FUNCTIONS
-from kgen.gradients.trees import call, copied, name, names_in
 from kgen.program import Program
 from kgen.syntax.tree import Assign, Bitcast, Call, Cast, Def, Expr, Let, Name, Number, TypeName, postorder
+from kgen.syntax.trees import call, copied, name, names_in
 
 
 class Names:
@@ -71,11 +72,18 @@ class _Inliner:
                     return replace(node, type=_type_of(node.type, values[node.type.of.id]))
                 case Call() if node.function in self.defs:
                     return self._called(node)
+                case Call() if node.function == "take":
+                    return self._taken(node)
                 case Call() if len(node.args) > 2 and _is_extremum(node):
                     return _in_pairs(node)
             return None
 
         return copied(root, change)
+
+    def _taken(self, node: Call) -> Expr | None:
+        """The index that a call of ``take`` is, every node once."""
+        found = as_index(node)
+        return None if found is None else copied(found, lambda _: None)
 
     def _called(self, node: Call) -> Expr:
         """The body of a def, with a let for each argument that it reads several times."""

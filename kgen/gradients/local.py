@@ -11,10 +11,10 @@ from kgen.gradients.facts import Facts, dtype_of, kind_of, literal_of
 from kgen.gradients.forward import Forward
 from kgen.gradients.rules import COMPLEX, COMPLEX_TANGENTS, NO_DERIVATIVE, RULES, SUMMED, WITHOUT_GRADIENT, Row
 from kgen.gradients.terms import Term
-from kgen.gradients.trees import call, cast_to
 from kgen.ir.graph import Shape
 from kgen.records import dataclass
 from kgen.syntax.tree import Binary, Call, Cast, Conditional, Expr, Number, TypeName, Unary, children
+from kgen.syntax.trees import call, cast_to
 
 _UNARY = {"-": "negative", "+": "positive"}
 

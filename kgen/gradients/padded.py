@@ -10,10 +10,10 @@ from math import inf
 from kgen.gradients.facts import Facts, literal_of
 from kgen.gradients.forward import Forward
 from kgen.gradients.terms import Term, inserted
-from kgen.gradients.trees import NOWHERE, axes, binary, call, number
 from kgen.records import dataclass
 from kgen.syntax.text import text_of
 from kgen.syntax.tree import Ellipsis, Expr, Index, NewAxis, Number, Slice
+from kgen.syntax.trees import NOWHERE, axes, binary, call, number
 
 Item = Expr | Slice | Ellipsis | NewAxis
 WHOLE = Slice(span=NOWHERE, start=None, stop=None, step=None)

@@ -13,9 +13,9 @@ from kgen.gradients.forward import Forward
 from kgen.gradients.local import Local
 from kgen.gradients.rules import BESIDE, COMPLEX_REDUCTIONS, REDUCTIONS, WITHOUT_GRADIENT
 from kgen.gradients.terms import Term, unreduced
-from kgen.gradients.trees import axes, binary, call, filled, number
 from kgen.ir.graph import Shape
 from kgen.syntax.tree import Call, Expr, Number, Tuple, Unary
+from kgen.syntax.trees import axes, binary, call, filled, number
 
 
 def reduction_rule(facts: Facts, forward: Forward, node: Call, backward: bool) -> Local:

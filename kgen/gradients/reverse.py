@@ -13,12 +13,12 @@ from kgen.gradients.local import Local
 from kgen.gradients.padded import Padder
 from kgen.gradients.reduced import expanded_axes
 from kgen.gradients.terms import Term, contracted, joined, summed
-from kgen.gradients.trees import call, cast_to, is_atom, number
 from kgen.gradients.views import view_parts
 from kgen.gradients.walk import Line, Walk, count, has_rule
 from kgen.ir.graph import Shape
 from kgen.syntax.text import text_of
 from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, TypeName
+from kgen.syntax.trees import call, cast_to, is_atom, number
 
 
 class Sweep(Walk):

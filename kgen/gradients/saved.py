@@ -17,7 +17,6 @@ from kgen.gradients.facts import Facts, dtype_of
 from kgen.gradients.forward import Forward, Place
 from kgen.gradients.inline import inlined
 from kgen.gradients.reduced import reduced_axes
-from kgen.gradients.trees import NOWHERE, cast_to, copied, name, names_in
 from kgen.gradients.walk import Line, has_rule, is_reduction
 from kgen.gradients.written import Body, body, declarations
 from kgen.ir.graph import Dim
@@ -25,6 +24,7 @@ from kgen.program import Program
 from kgen.records import dataclass
 from kgen.syntax.text import text_of
 from kgen.syntax.tree import Bitcast, Call, Cast, Expr, Index, Name, TypeName, children, postorder
+from kgen.syntax.trees import NOWHERE, cast_to, copied, name, names_in
 
 #: Elements of a row that is read again rather than kept in registers.  See "What the forward kernel saves" in
 #: docs/performance-log.md.

@@ -9,10 +9,10 @@ from kgen.functions import FUNCTIONS
 from kgen.gradients.facts import dtype_of, kind_of
 from kgen.gradients.local import Local, target_of
 from kgen.gradients.terms import Term, joined
-from kgen.gradients.trees import binary, call, cast_to, is_atom, number
 from kgen.gradients.walk import Walk, count, has_rule, is_reduction
 from kgen.syntax.text import text_of
 from kgen.syntax.tree import Call, Ellipsis, Expr, Index, Name, NewAxis, Slice, TypeName, Unary, children, postorder
+from kgen.syntax.trees import binary, call, cast_to, is_atom, number
 
 #: Reductions whose derivative is the same reduction.
 _LINEAR = ("sum", "mean")

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.gradients.facts import Facts
-from kgen.gradients.trees import axes, binary, call
 from kgen.ir.graph import Dim, Shape
 from kgen.records import dataclass
 from kgen.syntax.tree import Call, Expr, Number, Tuple
+from kgen.syntax.trees import axes, binary, call
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from kgen.gradients.forward import Forward
 from kgen.gradients.padded import WHOLE
 from kgen.gradients.reduced import named_axes
 from kgen.gradients.terms import Term
-from kgen.gradients.trees import NOWHERE, axes, binary, call, number
 from kgen.ir.graph import Shape
 from kgen.syntax.tree import Call, Expr, Index, Slice, Tuple
+from kgen.syntax.trees import NOWHERE, axes, binary, call, number
 
 Part = tuple[Expr, Expr]  # an operand, and its gradient
 

@@ -9,10 +9,10 @@ from kgen.gradients.forward import Forward
 from kgen.gradients.local import Local, local_rule
 from kgen.gradients.reduced import reduction_rule
 from kgen.gradients.terms import Term, joined
-from kgen.gradients.trees import call, filled as filled_in, name, names_in, number, parsed
 from kgen.ir.graph import Shape
 from kgen.records import dataclass
 from kgen.syntax.tree import Call, Expr, Index, Name, children, postorder
+from kgen.syntax.trees import call, filled as filled_in, name, names_in, number, parsed
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from kgen.dtypes import DType, Kind
 from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.forward import Forward
 from kgen.gradients.terms import Term, inserted
-from kgen.gradients.trees import call, cast_to, name, names_in, number
 from kgen.gradients.walk import Line
 from kgen.program import Program
 from kgen.records import dataclass
 from kgen.syntax.text import text_of
 from kgen.syntax.tree import Expr, TypeName
+from kgen.syntax.trees import call, cast_to, name, names_in, number
 
 
 def result(facts: Facts, own: str, result: str, found: Term | None, missing: str, all_plain: bool) -> Line:

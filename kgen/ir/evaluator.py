@@ -186,7 +186,7 @@ def _scatter(frame: Frame, attr: Scatter, value: Array, places: Sequence[Array])
     inside = _all_inside(found, result.shape) if found else np.ones(value.shape, bool)
     at, values = tuple(place[inside] for place in found), value[inside]
     if attr.combine == "set":
-        result[at] = values if at else value
+        result[at] = values if at else values[-1]
         return value
     for number, element in enumerate(values):  # one by one: a place may be there several times
         one = tuple(place[number] for place in at)

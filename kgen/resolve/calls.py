@@ -7,11 +7,11 @@ from difflib import get_close_matches
 
 from kgen.diagnostics import Reporter
 from kgen.dtypes import BY_NAME
-from kgen.functions import FUNCTIONS, KEYWORDS, Function
+from kgen.functions import FUNCTIONS, KEYWORDS, MODES, Function
 from kgen.literals import LiteralError, evaluate
 from kgen.resolve.foreign_functions import FOREIGN_FUNCTIONS, spelling_in_kgen
 from kgen.source import Span
-from kgen.syntax.tree import Call, Def, Keyword, Number, Tuple, TypeName
+from kgen.syntax.tree import Call, Def, Keyword, Name, Number, Tuple, TypeName
 
 _LONGEST = 60  # characters of a name in a message
 _MOST_LOOKED_UP = 20  # unknown names for which a similar name is searched
@@ -46,6 +46,7 @@ _SIGNATURES = {
     "repeat": "x, 4, axis=1",
     "concat": "a, b, axis=-1",
     "stack": "a, b, axis=-1",
+    "take": 'a, i, axis=0, mode="clamp"',
 }
 
 
@@ -195,6 +196,8 @@ _VALUES: dict[str, tuple[str, str]] = {
     "keepdims": ("`true` or `false`", "`keepdims=true`"),
     "correction": ("a number, written out", "`correction=1`"),
     "dtype": ("a type", "`dtype=f64`"),
+    "mode": (f"one of {', '.join(MODES)}", '`mode="clamp"`'),
+    "value": ("a number, written out", "`value=-1`"),
 }
 
 
@@ -203,13 +206,15 @@ def _fits(name: str, value: object, constants: Mapping[str, float]) -> bool:
         return name == "dtype"
     if isinstance(value, Tuple):
         return name in ("axis", "axes") and all(_fits("axis", item, constants) for item in value.items)
+    if name == "mode":
+        return isinstance(value, Name) and value.id in MODES
     literal = evaluate(value, constants)  # type: ignore[arg-type]
     match name:
         case "axis" | "by":
             return isinstance(literal, int) and not isinstance(literal, bool)
         case "keepdims":
             return isinstance(literal, bool)
-        case "correction":
+        case "correction" | "value":
             return isinstance(literal, int | float) and not isinstance(literal, bool)
         case _:
             return False

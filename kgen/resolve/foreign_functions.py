@@ -10,7 +10,7 @@ _NEIGHBOURS = (
     "`k(x[:-1], x[1:])`"
 )
 _BY_INDEX = "write `x[i]` for rows, `x[:, i]` for columns, `x[index(0), i]` for one element of each row"
-_BINS = "declare `inout out`, and write `out[index] += x`; with `=`, `min=` or `max=` it replaces or compares"
+_BINS = "of an inout argument, x[i] += 1 counts and adds; with =, min= or max= it replaces and compares"
 _ORDER = (
     "kgen has elementwise functions and reductions, but no scans, sorting or order statistics: use "
     "NumPy's or PyTorch's before or after the call"
@@ -60,7 +60,7 @@ _ROWS: dict[str, str] = {
     "unsqueeze expand_dims": "write `expand(x, axis=1)` for a new axis",
     "broadcast_to broadcast_arrays": "remove it: a missing axis, or one of size 1, broadcasts",
     "roll shift diff gradient pad laplacian neighbors neighbours": _NEIGHBOURS,
-    "take gather index_select take_along_axis take_along_dim embedding lookup choose": _BY_INDEX,
+    "gather index_select take_along_axis take_along_dim embedding lookup choose": _BY_INDEX,
     "one_hot onehot": "pass the classes as an input, numpy.arange(n): `cast<float>(expand(label, axis=1) == classes)`",
     "histogram hist bincount histc scatter scatter_add index_add index_put put segment_sum": _BINS,
     "nonzero argwhere compress masked_select": "a shape cannot depend on values: select before or after the call",

@@ -227,6 +227,8 @@ class Builder:
 
     def keyword(self, children: list[Any]) -> tree.Keyword:
         name, _, value = children
+        if isinstance(value, Token):  # a quoted word
+            value = tree.Name(span=_span(value), id=value.text[1:-1])
         if name.text == "dtype" and isinstance(value, tree.Name):
             value = self._type(Token("NAME", value.id, value.span.start, value.span.end))
         return tree.Keyword(span=_between(name, value), name=name.text, value=value)

@@ -279,6 +279,7 @@ _BY_KIND: dict[str, Callable[[Context], Problem]] = {
     "!operator": _operator,
     "!triple": _string,
     "!string": _string,
+    "WORD": _string,
     "!number": _number,
     "!name": _name,
     "!dot": _dot,

@@ -93,6 +93,9 @@ PROGRAMS: dict[str, dict[str, Any]] = {
     "out = exp(x[index(0), y]) * w": {"x": real(3, 5), "y": np.array([4, 0, 2]), "w": real(3)},
     "out = z[i] * z[0]": {"z": both(4), "i": np.array([0, 3, 3, 1, 0, 0])},
     "out = repeat(x * x, 3, axis=0)": {"x": real(2)},
+    "out = take(x, i, axis=-1, mode='wrap') * take(w, i, mode='clamp')": {
+        "x": real(2, 3), "w": real(4), "i": np.array([5, -1, 2, 5, 9]),
+    },
     "out = x > 1 ? x * y : y": {"x": real(3, 4), "y": real(4)},
     "out = where(m, x, y)": {"m": real(3, 4) > 1, "x": real(3, 4), "y": real(4)},
     "out = complex(a, b) * z": {"a": real(3, 4), "b": real(4), "z": both(3, 1)},

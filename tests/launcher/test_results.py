@@ -142,6 +142,12 @@ PROGRAMS: dict[str, tuple[str, CompileSpec, list[tuple[tuple[int, ...], ...]]]] 
         CompileSpec("f32", {"a": (None, 64), "b": (None,)}),
         [((3, 64), (5,)), ((2, 64), (2,)), ((300, 64), (700,))],
     ),
+    "updates": (
+        "o = where(true, 0, a); o[cast<i64>(b), :] += a[0, :]; o[::2, 1:] += 3\n"
+        "n = where(true, 0, b); n[cast<i64>(b)] max= 5 if b > 0",
+        CompileSpec("f32", {"a": (None, 64), "b": (None,)}),
+        [((3, 64), (5,)), ((2, 64), (2,)), ((300, 64), (700,))],
+    ),
     "places": (
         "i = argmax(a, axis=-1); d = index(1) - index(0) + cast<i64>(b)",
         CompileSpec("f32", {"a": (None, 100), "b": (None, 3)}),
