@@ -16,10 +16,11 @@ from kgen.passes.powers import powers
 from kgen.passes.quotients import quotients
 from kgen.passes.ranges import ranges
 from kgen.passes.reflections import reflections
+from kgen.passes.remainders import remainders
 
 Pass = Callable[[Graph], Graph]
 
-PIPELINE: tuple[Pass, ...] = (powers, fold, identities, ranges, reflections, fold, cse, dce, quotients)
+PIPELINE: tuple[Pass, ...] = (powers, fold, identities, ranges, reflections, fold, remainders, cse, dce, quotients)
 
 
 def optimise(kernel: Graph, until: str | None = None) -> Graph:
