@@ -13,7 +13,7 @@ from kgen.call.derived import Compiled, Derived, check_fits, outline_of
 from kgen.diagnostics import error
 from kgen.dtypes import DType, Kind
 from kgen.gradients.derive import Request, check_updates, derive, request_for
-from kgen.ir.graph import Operand
+from kgen.ir.graph import Graph, Operand
 from kgen.operands import Operands
 from kgen.program import Argument, Output, Parameter, Program
 from kgen.spec import Spec
@@ -90,19 +90,28 @@ def gradient_text(program: Program, operands: Operands, wrt: Sequence[str] | Non
     Raises :class:`~kgen.KgenError`: ``bad-wrt``, ``no-derivative``, and what typing raises.
     """
     check_updates(program)
+    request = request_of(program, operands, wrt)
+    return derive(program, as_floats(operands.types, list(request.results)), request)
+
+
+def request_of(program: Program, operands: Operands, wrt: Sequence[str] | None) -> Request:
+    """What to derive for these operands, with the gradients of all outputs of floats.
+
+    Raises :class:`~kgen.KgenError`: ``bad-wrt``, ``no-derivative``, and what typing raises.
+    """
     types = operands.types
-    graph = pipeline.ir_after(program, operands, "check")
-    outputs = [o.name for o in graph.operands if _is_own_output(o) and o.dtype.kind >= Kind.FLOAT]
-    if not outputs:
+    outputs = own_outputs(pipeline.ir_after(program, operands, "check"))
+    floats = [o.name for o in outputs if o.dtype.kind >= Kind.FLOAT]
+    if not floats:
         raise error("no-derivative", "the program returns no floats", "only outputs of floats have gradients")
     chosen = _differentiable(program, types) if wrt is None else wrt
     _check_wrt(chosen, list(types), types)
-    return derive(program, as_floats(types, chosen), request_for(list(types), outputs, chosen))
+    return request_for(list(types), floats, chosen)
 
 
-def _is_own_output(operand: Operand) -> bool:
-    """Whether it is an output of the program, not a part of one that a statement stores to."""
-    return operand.role == "output" and operand.view is None
+def own_outputs(graph: Graph) -> list[Operand]:
+    """The outputs of a program, without the parts of them that statements store to."""
+    return [o for o in graph.operands if o.role == "output" and o.view is None]
 
 
 def _check_wrt(wrt: Sequence[str], arguments: Sequence[str], types: Mapping[str, ArgType]) -> None:

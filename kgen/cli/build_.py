@@ -13,6 +13,7 @@ import click
 from kgen.aot import lowered_sets
 from kgen.cli import options, terminal
 from kgen.cli.depfile import rule
+from kgen.cli.pair import with_backward
 from kgen.cli.request import Prepared, Request, contents, prepare
 from kgen.codegen.names import kernel_base
 from kgen.codegen.writer import write_all
@@ -46,13 +47,14 @@ _FUNCTIONS = ("launch", "workspace_size", "error_string")
     "--compiler", type=click.Choice(["nvcc", "nvrtc"]), help="what compiles kernels [default: nvcc where there is one]"
 )
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="compilers at a time [default: the machine's cores]")
+@options.grad
 @options.abi("build in functions that call the launchers from other libraries")
 @options.depfile
 @click.option("--json", "as_json", is_flag=True, help="print what was written as JSON")
 # many: click passes each option as a parameter
 def command(
     files: tuple[str, ...], out: str, arch: str | None, name: str | None, compiler: Compiler | None,
-    jobs: int | None, abi: str | None, depfile: str | None, as_json: bool, **request: Any,
+    jobs: int | None, abi: str | None, grad: bool, wrt: str | None, depfile: str | None, as_json: bool, **request: Any,
 ) -> None:  # fmt: skip
     """Compile the programs FILE... and their launchers to a library, with a header NAME.h beside it.
 
@@ -70,8 +72,11 @@ def command(
     with terminal.working(f"building {path.name}", quiet=as_json) as say:
         asked = Request(**request, arch=archs[0] if archs else None)
         programs = [prepare(*options.read(file, None, name), asked, ("cu", "h")) for file in files]
+        if grad:
+            programs = [one for made in programs for one in with_backward(made, wrt)]
         sets = [lowered_sets(one.program, one.base, one.flags, one.specs)[0] for one in programs]
-        functions = _functions(files, [launcher_names(p.base, s) for p, s in zip(programs, sets, strict=True)])
+        owners = [file for file in files for _ in range(2 if grad else 1)]
+        functions = _functions(owners, [launcher_names(p.base, s) for p, s in zip(programs, sets, strict=True)])
         by_base = {one.base: found for one, found in zip(programs, sets, strict=True)}
         made: dict[Path, str | bytes] = {header: _header(path, programs, by_base)}
         kinds = [kind for abi in doors for kind in options.ABIS[abi]]

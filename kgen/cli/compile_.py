@@ -12,6 +12,7 @@ import click
 
 from kgen.cli import options, terminal
 from kgen.cli.depfile import rule
+from kgen.cli.pair import with_backward
 from kgen.codegen.names import kernel_base
 from kgen.codegen.writer import write_all
 from kgen.diagnostics import error
@@ -36,6 +37,7 @@ _KINDS = ("cu", "h", "json", *_STAGES, "ptx", "cubin")
     metavar="cu,ir,...",
     help=f"what to write, each beside the other: {', '.join(_KINDS)} [default: cu, or ir with --after]",
 )
+@options.grad
 @options.abi("write sources that call the file from other libraries, too, and its header")
 @click.option("--after", metavar="PASS", help="write the IR as it is after this pass")
 @click.option(
@@ -49,7 +51,7 @@ _KINDS = ("cu", "h", "json", *_STAGES, "ptx", "cubin")
 # many: click passes each option as a parameter
 def command(
     file: str | None, text: str | None, out: str | None, emit: str | None, after: str | None, name: str | None,
-    depfile: str | None, as_json: bool, **request: Any,
+    grad: bool, wrt: str | None, depfile: str | None, as_json: bool, **request: Any,
 ) -> None:  # fmt: skip
     """Compile the program FILE (`-`: standard input) or TEXT to a standalone CUDA file."""
     from kgen.cli.request import Request, contents, prepare
@@ -59,10 +61,17 @@ def command(
     kinds = _kinds(emit or ("cu" if after is None else "ir"), after) if abi is None else _bound(abi, emit, base, out)
     with terminal.working(f"compiling {base}", quiet=as_json) as say:
         made = prepare(program, base, Request(**request), kinds)
+        backward = None
+        if grad:
+            _check_grad(base, out, abi, depfile)
+            made, backward = with_backward(made, wrt)
         places = _places(kinds, made.spec.arch, out, as_json)  # only now: what is wrong with the program comes first
         options.keep_program(file, places.values())
         content = contents(made, kinds, after, say)
-    written = _deliver(content, places, {} if depfile is None else rule(depfile, list(places.values()), [file or "-"]))
+        beside = {} if backward is None else contents(backward, kinds, after, say)
+    more: dict[Path, str | bytes] = {_backward(places[kind]): text for kind, text in beside.items()}
+    more.update({} if depfile is None else rule(depfile, list(places.values()), [file or "-"]))
+    written = _deliver(content, places, more)
     entries, lints = made.module.entries, made.module.lints
     if as_json:
         kernels = [{"name": e.name, "schedule": e.schedule.to_dict()} for e in entries]
@@ -72,6 +81,15 @@ def command(
     terminal.show(lints)
     if written:
         terminal.say(f"wrote {', '.join(written)}: {counted(len(entries), 'kernel')}", err=True)
+
+
+def _check_grad(base: str, out: str | None, abi: str | None, depfile: str | None) -> None:
+    if abi is not None or depfile is not None or out in (None, "-"):
+        raise error("bad-option", "--grad writes two files, without --abi and --depfile", f"-o {base}.cu")
+
+
+def _backward(path: Path) -> Path:
+    return path.with_name(f"{path.stem}_backward{path.suffix}")
 
 
 def _kinds(emit: str, after: str | None) -> list[str]:
@@ -138,7 +156,7 @@ def _files(kinds: list[str], out: str) -> dict[str, Path]:
     return {kind: stem.with_name(f"{stem.name}{'_' if '.' in kind else '.'}{kind}") for kind in kinds}
 
 
-def _deliver(made: dict[str, str | bytes], places: dict[str, Path], more: Mapping[Path, str]) -> list[str]:
+def _deliver(made: dict[str, str | bytes], places: dict[str, Path], more: Mapping[Path, str | bytes]) -> list[str]:
     """Write every file, or print the only one.  Everything was made before the first byte is written."""
     if not places:
         for content in made.values():

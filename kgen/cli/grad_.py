@@ -12,7 +12,7 @@ from kgen.codegen.writer import write_all
 
 @click.command("grad")
 @options.program_argument
-@click.option("--wrt", metavar="a,b", help="the arguments whose gradients to compute [default: all of floats]")
+@options.wrt
 @options.per_array("--scalar", "alpha=int", "kinds of Python scalars that stand for inputs or params")
 @options.per_array("--shape", "a=4x?,b=?", "shapes of the inputs; which have an extent of 1 counts [default: ?]")
 @options.per_array("--dtype", "a=f16,b=f32 | f32", "dtypes of the inputs [default: f32]")

@@ -54,6 +54,19 @@ def depfile(function: F) -> F:
     return click.option("--depfile", metavar="PATH", help=what)(function)
 
 
+def grad(function: F) -> F:
+    """``--grad`` and ``--wrt``."""
+    what = "also make NAME_backward, of the gradients; NAME returns what that needs of it, too"
+    function = wrt(function)
+    return click.option("--grad", is_flag=True, help=what)(function)
+
+
+def wrt(function: F) -> F:
+    """``--wrt``."""
+    what = "the arguments whose gradients to compute [default: all of floats]"
+    return click.option("--wrt", metavar="a,b", help=what)(function)
+
+
 #: The values of ``--abi``, each with the ends of the names of its files.
 ABIS = {
     abi: tuple(kind for kind, (of, _) in BINDINGS.items() if of == abi)

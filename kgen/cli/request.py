@@ -77,13 +77,22 @@ def prepare(program: Program, base: str, request: Request, kinds: Collection[str
     rest = (shapes or {}, strides, scalars, given.layout or "any", rank, given.arch)
     sets = _sets(given.dtype_text, given.dtypes, kinds)
     specs = {name: CompileSpec(dtypes, *rest) for name, dtypes in sets.items()}
-    if given.dtypes is None:
+    made = prepared(program, base, flags, specs, given.namespace)
+    if not given.line_directives:
+        return made
+    text = with_line_directives(made.module.text, program.source.name, f"{base}.cu")
+    return replace(made, module=replace(made.module, text=text))
+
+
+def prepared(
+    program: Program, base: str, flags: Options, specs: Mapping[str, CompileSpec], namespace: str | None
+) -> Prepared:
+    """The file of a program, for one set of dtypes, which has no name, or for several."""
+    if list(specs) == [""]:
         module = aot_module(program, base, flags, specs[""])
     else:
         module = aot_sets(program, base, flags, specs)
-    if given.line_directives:
-        module = replace(module, text=with_line_directives(module.text, program.source.name, f"{base}.cu"))
-    return Prepared(program, base, flags, specs, module, given.namespace)
+    return Prepared(program, base, flags, specs, module, namespace)
 
 
 def contents(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Run
+from tests.library.tools import missing
 
 
 def test_a_file(run: Run, tmp_path: Path) -> None:
@@ -36,3 +40,51 @@ def test_refused(run: Run) -> None:
         status, _, problem = run("grad", "-c", program, *more)
         assert status == 1
         assert code in problem
+
+
+NORM = "let d = x - mean(x, axis=0)\ny = d * rsqrt(mean(d * d, axis=0) + 1e-5) * w\n"
+
+
+def test_a_pair_of_files(run: Run, tmp_path: Path) -> None:
+    """The first returns what the second reads of it; headers have the names of both programs' arguments."""
+    options = ("--shape", "x=1024x?,w=?", "--dtype", "bf16", "--wrt", "x,w", "--emit", "cu,h")
+    status, _, problem = run(
+        "compile", "-c", NORM, "--grad", "--name", "norm", *options, "-o", str(tmp_path / "norm.cu")
+    )
+    assert (status, problem.count("wrote")) == (0, 1)
+    forward, backward = ((tmp_path / f"norm{end}.h").read_text(encoding="utf-8") for end in ("", "_backward"))
+    assert "v4_saved" in forward
+    assert "v4_saved" in backward
+    assert "w_grad" in backward
+    text = (tmp_path / "norm_backward.cu").read_text(encoding="utf-8")
+    assert "// Inputs:  x: bfloat16, w: bfloat16, v4_saved: float32, v2_saved: float32, y_grad: bfloat16" in text
+    assert "// Outputs: x_grad: bfloat16, w_grad: bfloat16" in text
+
+
+def test_a_pair_in_a_library(run: Run, tmp_path: Path) -> None:
+    if (why := missing()) is not None:
+        pytest.skip(why)
+    program = tmp_path / "gate.k"
+    program.write_text("out = silu(a) * b\n", encoding="utf-8")
+    library = tmp_path / "libgate.so"
+    options = ("--layout", "contiguous", "--arch", "sm_90", "--compiler", "nvrtc", "--wrt", "a,b")
+    assert run("build", str(program), "--grad", *options, "-o", str(library))[0] == 0
+    header = library.with_name("gate.h").read_text(encoding="utf-8")
+    loaded = ctypes.CDLL(str(library))
+    for name in ("gate_launch", "gate_backward_launch"):
+        assert name in header
+        assert hasattr(loaded, name)
+
+
+def test_a_pair_is_refused(run: Run, tmp_path: Path) -> None:
+    place = ("-o", str(tmp_path / "o.cu"))
+    for program, more, code in (
+        ("out = a * b", (), "bad-option"),
+        ("out = a * b", ("--dtypes", "f16; f32", *place), "bad-option"),
+        ("out = a * b", ("--wrt", "c", *place), "bad-wrt"),
+        ("inout p; p = p * 2", place, "no-derivative"),
+    ):
+        status, _, problem = run("compile", "-c", program, "--grad", *more)
+        assert status == 1
+        assert code in problem
+    assert not list(tmp_path.iterdir())
