@@ -106,8 +106,8 @@ def test_within_a_captured_graph(program: tuple[Function, Function, list[Any]]) 
 
 
 def test_a_language_model_trains_as_torchs() -> None:
-    """``examples/train_char_lm.py``: its loss falls, and is that of torch's functions but for rounding."""
-    example = run_path(str(Path(__file__).parents[2] / "examples" / "train_char_lm.py"))
+    """``examples/training/char_lm.py``: its loss falls, and is that of torch's functions but for rounding."""
+    example = run_path(str(Path(__file__).parents[2] / "examples" / "training" / "char_lm.py"))
     setting = example["Setting"](width=128, depth=2, batch=8, tokens=64)
     ours, theirs = (example["train"](backend, 30, setting, "cuda").losses for backend in ("kgen", "torch"))
     assert ours[-1] < 0.9 * ours[0]

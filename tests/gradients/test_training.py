@@ -100,7 +100,7 @@ def test_every_program_is_tested() -> None:
 @pytest.mark.whole
 def test_a_loss_with_second_derivatives() -> None:
     """Its value and the gradients of the weights are those of torch's own functions."""
-    example = run_path(str(ROOT / "examples" / "pinn.py"))
+    example = run_path(str(ROOT / "examples" / "training" / "pinn.py"))
     network = kgen.jit(path=TRAINING / "network.k", device="cpu")
     found = []
     for function in (network, CASES["network"][2]):
@@ -112,8 +112,8 @@ def test_a_loss_with_second_derivatives() -> None:
 
 @pytest.mark.whole
 def test_a_language_model_trains_as_torchs() -> None:
-    """``examples/train_char_lm.py``, a few steps of a small one; ``tests/gpu`` has more."""
-    example = run_path(str(ROOT / "examples" / "train_char_lm.py"))
+    """``examples/training/char_lm.py``, a few steps of a small one; ``tests/gpu`` has more."""
+    example = run_path(str(ROOT / "examples" / "training" / "char_lm.py"))
     setting = example["Setting"](width=64, depth=1, batch=2, tokens=16)
     ours, theirs = (example["train"](backend, 3, setting, "cpu").losses for backend in ("kgen", "torch"))
     np.testing.assert_allclose(ours, theirs, atol=0.02)

@@ -5,7 +5,7 @@ gets their gradients, ``torch`` is the same model of torch's functions, ``compil
 All begin with the same weights and see the same text, so that their losses agree but for rounding.  On a GPU a whole
 step is one CUDA graph, so that the times are those of the GPU.
 
-    python examples/train_char_lm.py --steps 300 --backend kgen
+    python examples/training/char_lm.py --steps 300 --backend kgen
 """
 
 from __future__ import annotations

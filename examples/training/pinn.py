@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1500)
     steps = parser.parse_args().steps
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    network = kgen.jit(path=Path(__file__).parent / "training" / "network.k")
+    network = kgen.jit(path=Path(__file__).parent / "network.k")
     x, weights = start(32, 200, device)
     optimizer = torch.optim.Adam(weights, lr=0.01)
     for step in range(steps):
