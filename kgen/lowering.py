@@ -6,12 +6,14 @@ What the stages do is in ``pipeline.py``, which a call does not import where it 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from kgen.diagnostics import Diagnostic, KgenError, error
 from kgen.functions import VIEWS
 from kgen.header import chosen_lines
 from kgen.ir.graph import Graph, IndexMap
+from kgen.ir.views import Bound
 from kgen.operands import Operands, Sizes
 from kgen.partition.step import Step
 from kgen.program import Program
@@ -36,6 +38,12 @@ class Specialised:
     nested: Specialised | None = None  # variant with fewer kernels, of rows and segments of them
     split: Specialised | None = None  # variant with a kernel for each reduction of a chain, for few, long rows
     horizontal: Specialised | None = None  # variant in which all steps share one launch
+    column_sums: Specialised | None = None  # variant whose kernels along rows also sum over these
+
+    @property
+    def derived(self) -> tuple[tuple[str, Bound], ...]:
+        """The dimensions of all variants that follow from others."""
+        return (self if self.column_sums is None else self.column_sums).graph.derived
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +132,7 @@ def run_stages(stages: Stages, program: Program, operands: Operands, target: Tar
 
 def find_sizes(program: Program, operands: Operands, typed: Specialised) -> Sizes:
     """The extent of every dimension.  Raises the shape error, with its place, where arguments do not broadcast."""
-    found = operands.sizes(typed.graph)
+    found = operands.sizes(replace(typed.graph, derived=typed.derived))
     if found is None:
         from kgen.check import check
 

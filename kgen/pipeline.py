@@ -39,6 +39,7 @@ from kgen.lowering import (
 )
 from kgen.operands import Operands, Sizes
 from kgen.options import Options
+from kgen.partition.column_sums import with_column_sums
 from kgen.partition.cut import cut, refuse_empty
 from kgen.partition.horizontal import HorizontalStep, horizontal as horizontal_step
 from kgen.partition.nesting import nested_spaces
@@ -49,6 +50,7 @@ from kgen.partition.step import Step
 from kgen.partition.stored import stored_value
 from kgen.partition.trace import KernelSpace
 from kgen.passes import PIPELINE, optimise
+from kgen.passes.linear_sums import linear_sums
 from kgen.passes.online import online_reductions
 from kgen.program import Program
 from kgen.schedule.any_layout import LayoutClass
@@ -56,6 +58,7 @@ from kgen.schedule.elementwise.horizontal import horizontal
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.chains import fills_device, prefers_online, prefers_split
 from kgen.schedule.reduction.orders import Axes, copies, lie_alike
+from kgen.schedule.reduction.row_columns import suits_blocks
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.single_row import beside_another, of_one_row
 from kgen.schedule.step_layout import Placed, place
@@ -108,16 +111,18 @@ def specialise(
     fewer_rounds = online_reductions(kernel)
 
     def steps_of(whole: Graph, *, chained: bool, nested: Mapping[int, KernelSpace] | None = None) -> Specialised:
-        operands, steps = cut(whole, chained=chained, nested=nested)
+        operands, steps = cut(whole, chained=chained, spaces=nested)
         return Specialised(replace(whole, operands=operands), steps, checked.lints, chained)
 
     usual, spaces = steps_of(kernel, chained=True), nested_spaces(kernel)
     nested = steps_of(kernel, chained=True, nested=spaces) if spaces else usual
+    summing = with_column_sums(linear_sums(kernel))
     return replace(
         usual,
         online=None if fewer_rounds is kernel else steps_of(fewer_rounds, chained=True),
         nested=nested if len(nested.steps) < len(usual.steps) else None,
         split=steps_of(fewer_rounds, chained=False),
+        column_sums=None if summing is None else Specialised(*summing, checked.lints),
     )
 
 
@@ -143,6 +148,8 @@ def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source:
     if not all(sizes.are_known(reduced_dims(step)) for step in typed.steps):
         return typed.online or typed  # rows of unknown length are read once for each round
     refuse_empty(typed.graph, sizes.extents, source)
+    if (summing := _summing(typed, sizes, operands, target)) is not None:
+        return summing
     given = operands.inputs(typed.graph, sizes)
     rows = [s for s in typed.steps if isinstance(s, ReductionStep)]
     if any(prefers_split(s, sizes.extents, given, target) for s in rows):
@@ -209,6 +216,15 @@ def choose_variant(
         if seconds < least:
             best, least = other, seconds
     return best
+
+
+def _summing(typed: Specialised, sizes: Sizes, operands: Operands, target: Target) -> Specialised | None:
+    """The variant whose kernels along rows also sum over these, where blocks can."""
+    found = typed.column_sums
+    if found is None or sizes.assumed:
+        return None
+    fits = suits_blocks(found.steps, sizes.extents, operands.inputs(found.graph, sizes), target)
+    return found if fits else None
 
 
 def _nested(typed: Specialised, sizes: Sizes, operands: Operands, target: Target) -> Specialised | None:

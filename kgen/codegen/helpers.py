@@ -87,7 +87,7 @@ def in_order(movers: Collection[str], others: Iterable[str]) -> list[str]:
 GATHER, LOAD_GATHERED, STORE_SCATTERED = "gather", "load_gathered", "store_scattered"
 
 #: Loads of kernels with reductions: of bytes by words, and of data that caches should evict first.
-LOAD_WORDS, LOAD_STREAMING = "load_words", "load_streaming"
+LOAD_WORDS, LOAD_STREAMING, TAKE_PACKED = "load_words", "load_streaming", "take_packed"
 
 #: Helpers by which blocks of a cluster exchange partial results.
 CLUSTER = ("mbarrier_init_expect", "send_to_block", "mbarrier_wait")
@@ -180,7 +180,7 @@ _ROWS = (
     Helper("round_alike", headers=("cuda_fp8.h",)),
     Helper("divide_moderate", ("is_moderate", "reciprocal_approx")),
     *(Helper(f"divide_{suffix}", ("reciprocal_approx",)) for suffix in ("short", "by_one_plus", "by_large")),
-    *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING)),
+    *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING, TAKE_PACKED)),
     Helper("load_rows"),
     Helper(
         "load_rows_evict_last",

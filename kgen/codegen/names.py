@@ -68,6 +68,11 @@ def in_shared(name: str) -> str:
     return f"{name}_smem"
 
 
+def ahead(name: str) -> str:
+    """Where the row begins of which elements are loaded ahead."""
+    return f"{name}_ahead"
+
+
 def wide(name: str) -> str:
     """A group of interleaved operands, with all that lies between."""
     return f"{name}_wide"
@@ -114,6 +119,11 @@ def of_reduction(state: str, what: str) -> str:
 def block_partials(state: str) -> str:
     """The partial results that blocks leave for the last one."""
     return of_reduction(state, "block_partials")
+
+
+def column_sum(name: str) -> str:
+    """A block's sums of its rows, for an operand that takes partial sums."""
+    return f"{name.removesuffix('_partials')}_sum"
 
 
 def kept(name: str) -> str:

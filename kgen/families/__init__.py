@@ -20,6 +20,7 @@ from kgen.families.contiguous import CONTIGUOUS
 from kgen.families.flat import FLAT
 from kgen.families.horizontal import horizontal_family
 from kgen.families.row_batches import ROW_BATCHES
+from kgen.families.row_columns import ROW_COLUMNS
 from kgen.families.row_pairs import ROW_PAIRS
 from kgen.families.row_reduce import ROW_REDUCE
 from kgen.families.rows import ROWS
@@ -36,13 +37,14 @@ from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.launch import Labels, Launch, Rule
 from kgen.schedule.operand_summary import Class
 from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.row_columns import RowColumnsFacts
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.step_layout import Placed
 from kgen.schedule.target import PORTABLE, Target
 
 #: In order of priority, see :func:`choose`.
 FAMILIES: tuple[Family[Any, Any], ...] = (
-    COLUMN_NARROW, COLUMN_REDUCE, COLUMN_RESIDENT, ROW_REDUCE,
+    COLUMN_NARROW, COLUMN_REDUCE, COLUMN_RESIDENT, ROW_REDUCE, ROW_COLUMNS,
     CONTIGUOUS, BOXES, TILED, FLAT, ROW_PAIRS, ROW_BATCHES, ROWS, STRIDED,
 )  # fmt: skip
 
@@ -66,11 +68,10 @@ def facts_of(
     whether those of the kept ones are.
     """
     where = placed.space, placed.itemsizes, placed.addresses, placed.offsets, placed.aliased, target, bounded
-    return (
-        RowFacts(step, *where, placed.reduced, along, across, sources=placed.sources)
-        if isinstance(step, ReductionStep)
-        else Facts(step, *where, sources=placed.sources)
-    )
+    if not isinstance(step, ReductionStep):
+        return Facts(step, *where, sources=placed.sources)
+    of = RowColumnsFacts if step.sums else RowFacts
+    return of(step, *where, placed.reduced, along, across, sources=placed.sources)
 
 
 def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Choice:

@@ -31,16 +31,16 @@ def cut(
     *,
     chained: bool = True,
     stored: Collection[int] = (),
-    nested: Mapping[int, KernelSpace] | None = None,
+    spaces: Mapping[int, KernelSpace] | None = None,
 ) -> tuple[tuple[Operand, ...], tuple[Step, ...]]:
     """The operands with buffers added, and the steps in the order in which they have to run.
 
     ``chained``: whether one kernel may reduce a row and then use the result to reduce or write the whole row again.
     Then one block (or cluster) has to take the whole row, and to read long ones several times.  ``stored``: values that
-    go through buffers as well.  ``nested``: the spaces of reductions that share one with others, over more or fewer
-    axes.
+    go through buffers as well.  ``spaces``: of the values that have another one than their own shape or reduction:
+    reductions that share one with others, over more or fewer axes, and values that are computed along rows.
     """
-    tracer = Tracer(kernel, chain_cuts(kernel).union(stored), nested or {}, chained=chained)
+    tracer = Tracer(kernel, chain_cuts(kernel).union(stored), spaces or {}, chained=chained)
     loads, stores = (
         {op.attr.operand for op in kernel.ops if op.name == name and isinstance(op.attr, IndexMap)}
         for name in ("load", "store")

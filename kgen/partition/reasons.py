@@ -48,6 +48,8 @@ def _why_separate(step: Step, buffer: int, reader: Step, *, chained: bool) -> st
     """Why a kernel reads a value from a buffer instead of computing it."""
     ops = step.graph.ops
     store = next(op for op in step.graph.stores if isinstance(op.attr, IndexMap) and op.attr.operand == buffer)
+    if isinstance(step, ReductionStep) and buffer in step.sums:
+        return "each block sums its own rows; these sums are added up in a fixed order"
     if ops[store.args[0]].name == "load":
         return "the copy is in the order of the operands read with it, so that whole sectors of memory are used"
     if ops[store.args[0]].name != "reduce":

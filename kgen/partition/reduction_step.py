@@ -21,17 +21,24 @@ class ReductionStep(Step):
     ``shape``: first the ``kept`` kept axes, then the reduced ones, without axes of size 1.  ``places``: for each op,
     the axis of ``shape`` that each of its own axes maps to, None for an axis of size 1.  The ``axes`` of accesses are
     those of ``shape``.  ``inner``: how many of the last axes nested reductions reduce, to one result for each segment
-    of a row; 0 where there are none.
+    of a row; 0 where there are none.  ``sums``: the operands, of shape (blocks, columns), to each of which a block
+    stores the sums of its rows (``column_sums.py``); the values of these stores are added up.
     """
 
     kept: int
     places: tuple[AxisMap, ...]
     inner: int = 0
+    sums: frozenset[int] = frozenset()
 
     @property
     def outer(self) -> int:
         """How many of the first axes number the segments, or rows without segments."""
         return len(self.shape) - self.inner if self.inner else self.kept
+
+    def is_sum(self, number: int) -> bool:
+        """Whether an op stores the sums of a block's rows."""
+        op = self.graph.ops[number]
+        return op.name == "store" and isinstance(op.attr, IndexMap) and op.attr.operand in self.sums
 
     def is_of_segment(self, number: int) -> bool:
         """Whether a value varies from segment to segment of a row, but not within them."""

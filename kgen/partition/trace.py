@@ -156,20 +156,21 @@ def spread(op: Op, place: AxisMap, rank: int) -> AxisMap:
 
 class Tracer:
     """``chained``: whether a kernel may reduce a row and then use the result to reduce or write the whole row again.
-    ``chain_cuts``: values that are read from buffers wherever they are used.  ``nested``: the spaces of reductions that
-    share one with others, over more or fewer axes."""
+    ``chain_cuts``: values that are read from buffers wherever they are used.  ``spaces``: of values that
+    have another one than their own shape or reduction."""
 
     def __init__(
-        self, kernel: Graph, chain_cuts: Iterable[int], nested: Mapping[int, KernelSpace], *, chained: bool
+        self, kernel: Graph, chain_cuts: Iterable[int], spaces: Mapping[int, KernelSpace], *, chained: bool
     ) -> None:
         self.ops = kernel.ops
         self.chain_cuts = frozenset(chain_cuts)
-        self.nested = nested
+        self.spaces = spaces
         self.chained = chained
 
-    def space_of(self, number: int) -> KernelSpace:
-        """The space in which a reduction is computed."""
-        return self.nested.get(number) or rows_of(self.ops[number], self.ops)
+    def space_of(self, number: int) -> KernelSpace | None:
+        """The space in which a reduction is computed, or another value that has one of its own."""
+        op = self.ops[number]
+        return self.spaces.get(number) or (rows_of(op, self.ops) if op.name == "reduce" else None)
 
     def nested_axes(self, trace: Trace) -> frozenset[int]:
         """The axes of segments; none where all reductions are of whole rows."""
@@ -181,8 +182,8 @@ class Tracer:
     def alone(self, sink: int, *, separate: bool = False) -> Trace:
         """The trace of a kernel for one sink.  ``separate``: with all its reductions in other kernels."""
         op = self.ops[sink]
-        if op.name == "reduce":
-            return self.run(self.space_of(sink), [sink])
+        if (space := self.space_of(sink)) is not None:
+            return self.run(space, [sink])
         flat = self.run(KernelSpace(op.shape), [sink])
         if separate:
             return flat
@@ -191,6 +192,7 @@ class Tracer:
             if number in self.chain_cuts or self.ops[number].name != "reduce":
                 continue
             space = self.space_of(number)
+            assert space is not None
             axes = space.axes_of(rows_of(self.ops[number], self.ops))
             assert axes is not None
             kept = tuple(p for p in place if p is not None)

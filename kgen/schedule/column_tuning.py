@@ -80,6 +80,8 @@ class Columns:
     ahead_bytes: int = 128
     #: Bytes of states of one thread's columns, in registers and later in shared memory (32 KiB per block).
     state_bytes: int = 128
+    #: Blocks among which the columns of partial sums are divided, about.
+    partial_tiles: int = 128
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ from kgen.ir.printer import print_kernel
 from kgen.ir.reader import parse_kernel
 from kgen.ir.verifier import check as verify
 from kgen.passes import PIPELINE
+from kgen.passes.linear_sums import linear_sums
 from kgen.passes.online import online_reductions
 from tests.cases.headers import files
 from tests.check.test_accept import made_up
 
-PASSES = {one.__name__: one for one in PIPELINE} | {"rounds": online_reductions}
+PASSES = {one.__name__: one for one in PIPELINE} | {"rounds": online_reductions, "linear": linear_sums}
 ARROW = "\n---> {}\n\n"  # and the pass
 
 
@@ -42,7 +43,11 @@ def test_pass(path: Path, bless: Callable[[Path, str], None]) -> None:
         evaluate(after, arrays, [scalars[i] for i in kept], shape),
         strict=True,
     )
-    if name in ("rounds", "reflections"):  # a sum's terms are rounded otherwise; 2 - erfc(x) is within erfc's bound
+    if name in (
+        "rounds",
+        "linear",
+        "reflections",
+    ):  # a sum's terms are rounded otherwise; 2 - erfc(x) is within erfc's bound
         assert all(np.allclose(a, b, rtol=1e-6, equal_nan=True) for a, b in results)
     else:
         assert all(a.tobytes() == b.tobytes() for a, b in results)

@@ -107,6 +107,11 @@ CASES = (
     ),
     Case("softmax_cluster", "softmax", "--dtype bf16 --shape x=2048x131072 --arch sm_90"),
     Case("rmsnorm_bf16", "rmsnorm", "--dtype bf16 --shape x=16384x4096,weight=4096"),
+    Case(
+        "rmsnorm_gradient",
+        "gradients/rmsnorm_gradient",
+        "--dtype bf16 --shape x=16384x4096,weight=4096,y_grad=16384x4096 --arch sm_90",
+    ),
     Case("fused_add_rmsnorm", "fused_add_rmsnorm", "--dtype bf16 --shape residual=16384x4096,x=16384x4096,weight=4096"),
     Case(
         "fused_add_rmsnorm_gaps",

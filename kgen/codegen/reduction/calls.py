@@ -19,6 +19,7 @@ from kgen.codegen.reduction.sections import Section, access_of, kept_name, label
 from kgen.codegen.reduction.states import States, target_of
 from kgen.codegen.spelling import register_type
 from kgen.ir.graph import Op
+from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
 
 Declare = Callable[[Element], Element]  #: gives a function its name in the file; equal functions share one
@@ -84,8 +85,7 @@ class Functions:
             title = f"Accumulates one element into {into}." if direct else f"What goes into {into}, of one element."
         else:
             states = {}
-            operands = (step.accesses[access_of(step, n)].operand for n in sinks)
-            title = "One element of " + names.listed(step.graph.operands[o].name for o in operands) + "."
+            title = _title(step, sinks)
         by_group = self.by_group and place == len(self.parts.rounds)
         section = Section(
             name, title, sinks, states, self.values.rows, given, kept, by_group=by_group, ends=ends, picks=self.picks
@@ -101,6 +101,15 @@ class Functions:
     @property
     def helpers(self) -> tuple[str, ...]:
         return tuple(h for e in self.written for h in e.helpers)
+
+
+def _title(step: ReductionStep, stores: Sequence[int]) -> str:
+    """What a function for one element writes, and the sums that it adds to."""
+    of = {n: step.graph.operands[step.accesses[access_of(step, n)].operand].name for n in stores}
+    written = [name for n, name in of.items() if not step.is_sum(n)]
+    summed = [name for n, name in of.items() if step.is_sum(n)]
+    one = [f"One element of {names.listed(written)}."] if written else []
+    return " ".join([*one, *([f"Adds to {names.listed(map(names.column_sum, summed))}."] if summed else [])])
 
 
 def reads_of(function: Element) -> list[int]:
@@ -162,6 +171,8 @@ class Calls:
     def written(self, access: int) -> str:
         """The place that an element of an output is written to."""
         several = self.operands.schedule.group > 1
+        if self.operands.is_sum(access):
+            return f"{self.operands.column_sum(access)}.at[{'j' if several else '0'}]"
         if access in self.ends:
             return f"{names.ends(self.operands.labels[access])}[j]"
         if self.operands.is_grouped(access) and several:

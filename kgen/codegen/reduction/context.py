@@ -299,6 +299,35 @@ class Persistent:
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnSum:
+    """The sums of a block's rows: of each group of columns ``name``, an element of what is ``declared``.
+
+    ``row``: of partial sums, the block's own, where they are stored after the last row, each group at its ``place``.
+    """
+
+    type: str
+    declared: str
+    name: str
+    row: Value
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Of an operand, what is loaded of the next row while a block works on one.
+
+    ``row``: the pointer to its start, which goes on by ``advance``.  ``take``: the statement by which
+    the row that begins takes it.
+    """
+
+    row: Value
+    advance: str
+    declared: Declared
+    read: Read
+    take: str
+
+
+@dataclass(frozen=True, slots=True)
 class RowsContext(IndexTypes):
     """A kernel that goes along rows, which are register-resident or walked in a loop.
 
@@ -307,6 +336,9 @@ class RowsContext(IndexTypes):
     are).  ``kept_loaded``: what is loaded in branches, and converted later.  ``entries``: the number of states that
     warps exchange, of all blocks of the cluster.  ``exchange_lanes``: how many lanes of each warp merge them, a power
     of two.  ``segments``: of which a thread has a part; ``segment``: the elements of each.
+
+    ``sums``: of a block that takes several rows, for which it loads what they all have in common
+    (``shared_loads``), and, ``ahead`` of its work on a row, the next one.
     """
 
     template: str
@@ -358,6 +390,10 @@ class RowsContext(IndexTypes):
     segment_values: SegmentValues | None
     segment_coordinates: tuple[str, ...]
     segment_stores: tuple[str, ...]
+    sums: tuple[ColumnSum, ...] = ()
+    shared: tuple[Declared, ...] = ()
+    shared_loads: tuple[Read, ...] = ()
+    ahead: tuple[Ahead, ...] = ()
 
     @property
     def in_one_segment(self) -> bool:

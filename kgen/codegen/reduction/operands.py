@@ -44,6 +44,15 @@ class Operands:
         """Whether a group has one element of an operand."""
         return self.planned(access).kind in ("row", "column")
 
+    def is_sum(self, access: int) -> bool:
+        """Whether an access stores the sums of a block's rows."""
+        return self.step.accesses[access].operand in self.step.sums
+
+    def column_sum(self, access: int) -> str:
+        """The sums of a thread's current columns."""
+        array = "[v]" if self.schedule.vectors > 1 else ""
+        return f"{names.column_sum(self.operand(access).name)}{array}"
+
     def is_of_segment(self, access: int) -> bool:
         """Whether an operand has one element for each segment, and these lie at one stride."""
         schedule = self.schedule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import field
 
 from kgen.codegen import names
@@ -25,11 +25,32 @@ def kept_values(facts: Facts, parts: Parts, resident: Set[int]) -> Mapping[int, 
     ``resident``: the register-resident accesses.
     """
     schedule, ops = facts.schedule, facts.step.graph.ops
+    sections = [*parts.rounds, *([parts.varying_stores] if parts.varying_stores else [])]
+    if facts.step.sums:
+        return _converted(facts, parts, sections)
     if not 0 < schedule.vectors * schedule.group <= schedule.target.tuning.rows.kept_values:
         return {}
-    sections = [*parts.rounds, *([parts.varying_stores] if parts.varying_stores else [])]
     loads = (n for n, op in enumerate(ops) if op.name == "load")
     return parts.kept(sections, frozenset(n for n in loads if access_of(facts.step, n) in resident))
+
+
+def _converted(facts: Facts, parts: Parts, sections: Sequence[Sequence[int]]) -> Mapping[int, int]:
+    """The elements of a block's rows as float32, where several sections need them, and the first one that does.
+
+    Blocks that take several rows, which they load ahead, are bound by instructions rather than by registers.
+    """
+    schedule, ops, found = facts.schedule, facts.step.graph.ops, dict[int, int]()
+    if schedule.vectors * schedule.group > schedule.target.tuning.row_columns.elements:
+        return {}
+    for section, sinks in enumerate(sections):
+        for n in parts.behind(sinks):
+            source = ops[ops[n].args[0]] if ops[n].name == "cast" else None
+            if source is None or source.name != "load" or ops[n].dtype is not FLOAT32 or n in found:
+                continue
+            own = schedule.accesses[access_of(facts.step, ops[n].args[0])].pattern is not None
+            if own and any(n in parts.behind(later) for later in sections[section + 1 :]):
+                found[n] = section
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -300,7 +300,7 @@ class RowKernel:
         special = schedule.stages or schedule.any_length or schedule.shared_operand is not None
         alone = schedule.rows == 1 and schedule.anchor is None and not special
         read = sum(operands.operand(t).dtype.size for t in self.loads)
-        stores = (access_of(self.facts.step, n) for n in self.parts.varying_stores)
+        stores = (access_of(self.facts.step, n) for n in self.parts.varying_stores if not self.facts.step.is_sum(n))
         written = sum(operands.operand(t).dtype.size for t in stores)
         return alone and schedule.vectors > 2 and written >= read and schedule.segment_vectors == 1
 

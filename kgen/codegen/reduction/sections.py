@@ -54,8 +54,8 @@ class SectionWriter(Writer):
 
     ``states``: for each reduction, its accumulator and its state's name.  ``reciprocals``: the parameter with each
     divisor's reciprocal.  ``is_exact_division``: the parameter that says whether multiplying a group by these is exact.
-    ``ends``: the divisions of which the two ends are wanted.  ``picks``: whether elements are
-    extracted from words.
+    ``ends``: the divisions of which the two ends are wanted.  ``sums``: the stores that add to a sum.
+    ``picks``: whether elements are extracted from words.
     """
 
     states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
@@ -65,6 +65,7 @@ class SectionWriter(Writer):
     scaled_exps: Set[int] = frozenset()
     is_exact_division: str | None = None
     ends: Set[int] = frozenset()
+    sums: Set[int] = frozenset()
     picks: bool = False
 
     def _spelled(self, number: int) -> Spelling:
@@ -111,6 +112,10 @@ class SectionWriter(Writer):
                 place = ", place" if accumulator.places else ""
                 collects = accumulator.mode == "group"
                 self.put(f"{name} = {x.code};" if collects else f"{name}.{accumulator.add}({x.code}{place});", number)
+            elif number in self.sums:
+                assert isinstance(op.attr, IndexMap)
+                self.comment(self.origins[number])
+                self.put(f"{self.places[op.attr.operand]} += {self.exprs[op.args[0]].code};", number)
             else:
                 Writer._store(self, [number])
 
@@ -143,7 +148,7 @@ def write_section(parts: Parts, section: Section, statements: Sequence[Statement
     writer = SectionWriter(
         parts.step, statements, states=dict(section.states), sum_divisors=parts.sum_divisors,
         summed_exps=parts.summed_exps | (parts.scaled_exps - scaled), scaled_exps=scaled, picks=section.picks,
-        ends=frozenset(section.ends.values()),
+        ends=frozenset(section.ends.values()), sums=frozenset(n for n in section.sinks if parts.step.is_sum(n)),
     )  # fmt: skip
     selected = parts.behind([*section.sinks, *section.kept], section.given)
     arguments = [
@@ -238,7 +243,9 @@ def _sinks(writer: SectionWriter, step: ReductionStep, section: Section) -> list
             access = access_of(step, number)
             operand = step.graph.operands[step.accesses[access].operand]
             reads = step.accesses[access].reads
-            result = writer.unique(names.new_value(operand.name) if reads else names.value(operand.name))
+            summed = step.is_sum(number)
+            name = names.column_sum if summed else names.new_value if reads else names.value
+            result = writer.unique(name(operand.name))
             writer.places[step.accesses[access].operand] = result
             c_type = "float2" if number in section.ends else storage_type(operand.dtype)
             arguments.append(Argument("write", access, f"{c_type}& {result}"))
@@ -250,9 +257,12 @@ def _sinks(writer: SectionWriter, step: ReductionStep, section: Section) -> list
 
 
 def kept_name(step: ReductionStep, number: int) -> str:
-    """The name of a kept value: the user's, else one with its number."""
-    label = step.graph.ops[number].label
-    return label if label is not None else f"t{number}"
+    """The name of a kept value: the user's, that of the operand that it is an element of, else one with its number."""
+    op = step.graph.ops[number]
+    source = step.graph.ops[op.args[0]].attr if op.name == "cast" else None
+    if isinstance(source, IndexMap):
+        return names.converted(step.graph.operands[source.operand].name, op.dtype.short)
+    return op.label if op.label is not None else f"t{number}"
 
 
 def label_of(step: ReductionStep, op: Op) -> str:

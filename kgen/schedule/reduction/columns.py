@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from kgen.layout.kinds import stride_patterns
+from kgen.partition.column_sums import BLOCKS
 from kgen.records import dataclass
 from kgen.schedule.column_tuning import Columns
 from kgen.schedule.cost import coarse, predict
@@ -44,6 +45,8 @@ def down_columns(facts: RowFacts) -> Choice | None:
     group = _group(facts)
     if group is None:
         return None
+    if BLOCKS in facts.step.shape:
+        return _choice(facts, group, partials_shape_of(_Columns(facts, group)))
     few = few_columns(facts, group, kept=False)
     if transposed := down_columns_only(facts):
         run = run_length(facts, group, transposed)
@@ -291,6 +294,15 @@ def shape_of(columns: _Columns) -> ColumnMapping:
         lanes = min(lanes, tuning.lone_block)
     most = columns.most if split else min(columns.most, tuning.most_alone)
     return _mapping(columns, lanes, threads, most, split=split)
+
+
+def partials_shape_of(columns: _Columns) -> ColumnMapping:
+    """The thread mapping of partial sums, which are in L2: enough blocks, none of which waits for another one."""
+    tuning = columns.tuning
+    fewest, most = SECTOR // columns.size, tuning.narrowest_bytes // columns.size
+    lanes = max(fewest, min(most, columns.groups // tuning.partial_tiles), 1)
+    lanes = 1 << (lanes.bit_length() - 1)
+    return _mapping(columns, lanes, tuning.block // lanes, columns.most, split=False)
 
 
 def fastest(columns: _Columns, usual: ColumnMapping, run: int = 0) -> ColumnMapping:

@@ -47,11 +47,16 @@ class _Spans:
 
 def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
     """One block or cluster for one or more rows, or several blocks per row."""
-    reduced, rank = schedule.reduced, schedule.rank
     tuning = schedule.target.tuning.rows
-    blocks = tuning.split_blocks if reduced == 1 else tuning.split_blocks_pieces
+    blocks = tuning.split_blocks if schedule.reduced == 1 else tuning.split_blocks_pieces
     spans = _Spans(schedule.threads * schedule.group * schedule.span_groups, blocks)
     row_blocks = ceil_div(Name("rows"), schedule.rows) * schedule.cluster
+    return _rule(schedule, row_blocks, row_fields(schedule, labels), spans)
+
+
+def row_fields(schedule: RowSchedule, labels: Labels) -> list[Field]:
+    """The fields of the struct of kernels that go along rows."""
+    reduced, rank = schedule.reduced, schedule.rank
     fields = _strides(labels, range(reduced, rank))
     fields.append(_field(schedule, "width", Name("width"), "elements of a row"))
     if schedule.split:
@@ -61,7 +66,7 @@ def rows_rule(schedule: RowSchedule, labels: Labels) -> Rule:
         fields += _steps(schedule, labels, i, f"along a row{beyond}")
     places = "of places in a row" if schedule.counts_places else ""
     fields += _divisors(schedule, places, [extent(d) for d in range(reduced, rank)], "of rows")
-    return _rule(schedule, row_blocks, fields, spans)
+    return fields
 
 
 def columns_rule(schedule: ColumnSchedule, labels: Labels) -> Rule:
@@ -116,9 +121,7 @@ def steps_of(schedule: RowSchedule, number: int) -> tuple[int, ...]:
 
 def _rule(schedule: RowSchedule, row_blocks: Expr, fields: list[Field], spans: _Spans | None) -> Rule:
     """``row_blocks``: blocks along x if each block or cluster has rows or columns of its own."""
-    reduced, rank = schedule.reduced, schedule.rank
-    rows, width = product(extent(d) for d in range(reduced, rank)), product(extent(d) for d in range(reduced))
-    lets = [("rows", rows), ("width", width), (ROW_BLOCKS.of, row_blocks)]
+    lets = [*counts(schedule), (ROW_BLOCKS.of, row_blocks)]
     blocks: Expr = ROW_BLOCKS
     shared: Expr = _ONE
     if schedule.shared_operand is not None:
@@ -138,6 +141,13 @@ def _rule(schedule: RowSchedule, row_blocks: Expr, fields: list[Field], spans: _
         persistent_cluster=schedule.cluster if schedule.shared_operand is not None else 0,
         starts_early=not schedule.split or spans is None or not spans.is_limit,
     )
+
+
+def counts(schedule: RowSchedule) -> list[tuple[str, Expr]]:
+    """The named values of every rule: the rows or columns, and the elements of each."""
+    reduced, rank = schedule.reduced, schedule.rank
+    rows, width = product(extent(d) for d in range(reduced, rank)), product(extent(d) for d in range(reduced))
+    return [("rows", rows), ("width", width)]
 
 
 # --- the layout struct --------------------------------------------------------------------------------

@@ -55,6 +55,16 @@ def row_reasons(schedule: RowSchedule, step: ReductionStep, width: int | None, *
     return (what, *ends, *_segments(schedule), *common_reasons(schedule), *_arithmetic(step))
 
 
+def row_columns_reasons(schedule: RowSchedule, step: ReductionStep, width: int) -> tuple[str, ...]:
+    """How rows are processed that are also summed."""
+    kept = schedule.vectors * schedule.group
+    what = (
+        f"rows and columns: blocks of {schedule.threads} threads take several rows of {width} elements, one after the "
+        f"other, {kept} elements a thread, and keep a sum for each column: one pass over memory"
+    )
+    return (what, *common_reasons(schedule), *_arithmetic(step))
+
+
 def _segments(schedule: RowSchedule) -> tuple[str, ...]:
     """How segments of rows are processed."""
     if not schedule.segment_threads:

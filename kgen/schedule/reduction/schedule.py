@@ -185,8 +185,9 @@ class ResidentColumnSchedule(ColumnSchedule):
 
 
 def varying_accesses(step: ReductionStep) -> tuple[bool, ...]:
-    """For each access, whether it varies along the row.  A store of one element for each segment does not count."""
-    return _accesses_of(step, lambda n: step.varies_along_row(n) and not _stores_segments(step, n))
+    """For each access, whether it varies along the row.  Stores of one element for each segment, and
+    of the sums of a block's rows, do not count."""
+    return _accesses_of(step, lambda n: step.varies_along_row(n) and not (_stores_segments(step, n) or step.is_sum(n)))
 
 
 def segment_stores(step: ReductionStep) -> tuple[bool, ...]:

@@ -1,0 +1,121 @@
+"""Writes the context of kernels that go along rows and also sum over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kgen.codegen import names
+from kgen.codegen.helpers import LOAD_WORDS, TAKE_PACKED
+from kgen.codegen.layouts import alignment_comment, no_overlap_comment
+from kgen.codegen.reduction.context import Ahead, ColumnSum, RowsContext, Value
+from kgen.codegen.reduction.facts import Described, Facts
+from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.places import RowPlaces
+from kgen.codegen.reduction.registers import Registers
+from kgen.codegen.reduction.rows import RowKernel
+from kgen.records import dataclass
+from kgen.schedule.reduction.row_columns import RowColumnsSchedule
+
+#: How elements that are loaded ahead stay in words.
+MOVES = (LOAD_WORDS, TAKE_PACKED)
+
+
+def describe_rows_and_columns(facts: Facts) -> Described:
+    """As a kernel that goes along rows, with what a block has for all of its rows."""
+    kernel, schedule = RowKernel.of(facts), facts.schedule
+    assert isinstance(schedule, RowColumnsSchedule)
+    described = kernel.describe()
+    rows = described.context
+    assert isinstance(rows, RowsContext)
+    shared = [t for t in kernel.loads if kernel.operands.planned(t).pattern is None]
+    own = [t for t in kernel.loads if t not in shared]
+    context = replace(
+        rows,
+        template="reduction/row_columns.cu.j2",
+        comment=_comment(kernel.operands, schedule),
+        blocks_per_sm=schedule.blocks_per_sm,
+        resident=kernel.resident(own),
+        loads=tuple(map(kernel.registers.read, own)),
+        kept_loaded=tuple(n for n in rows.kept_loaded if n in map(kernel.registers.group, own)),
+        sums=tuple(_sums(kernel.operands, kernel.places.at)),
+        shared=tuple(map(kernel.registers.declared, shared)),
+        shared_loads=tuple(map(kernel.registers.read, shared)),
+    )
+    return (
+        _reading_ahead(kernel, described, context, own) if schedule.reads_ahead else replace(described, context=context)
+    )
+
+
+def _reading_ahead(kernel: RowKernel, described: Described, context: RowsContext, own: Sequence[int]) -> Described:
+    """The kernel where the next row's ``own`` elements are loaded ahead."""
+    unused = [kernel.places.base_of(t) for t in own if not kernel.facts.step.accesses[t].writes]
+    pointers = tuple(p for p in context.pointers if p.name not in unused)
+    context = replace(context, pointers=pointers, loads=(), ahead=tuple(_ahead(kernel, t) for t in own))
+    moves = MOVES if any(map(kernel.operands.is_packed, own)) else ()
+    return replace(described, context=context, helpers=(*described.helpers, *moves))
+
+
+@dataclass(frozen=True, slots=True)
+class _NextRow(RowPlaces):
+    """The elements of the next row."""
+
+    def base_of(self, access: int) -> str:
+        return names.ahead(self.operands.labels[access])
+
+
+@dataclass(frozen=True, slots=True)
+class _NextRegisters(Registers):
+    """The registers of the next row."""
+
+    def name(self, access: int) -> str:
+        return names.next_row(self.operands.labels[access])
+
+
+def _ahead(kernel: RowKernel, access: int) -> Ahead:
+    operands, places = kernel.operands, _NextRow(kernel.operands, kernel.places.at)
+    registers = _NextRegisters(operands, places, kernel.registers.resident)
+    pattern = operands.planned(access).pattern
+    assert pattern is not None
+    step = f"layout.{operands.pattern_label(pattern)}_stride[0]"
+    start = f"{operands.pointer(access)} + blockIdx.x * {step}"
+    row = Value(f"const {operands.type_of(access)}*", places.base_of(access), start)
+    read = registers.read(access)
+    if operands.is_packed(access):
+        place = f"{places.base_of(access)} + {places.along(access, '')}"
+        read = replace(read, value=f"{LOAD_WORDS}<{operands.pack(access)}>({place})")
+    here, there = kernel.registers.group(access), registers.group(access)
+    take = f"{TAKE_PACKED}({here}, {there})" if operands.is_packed(access) else f"{here} = {there}"
+    return Ahead(row, f"gridDim.x * {step}", registers.declared(access), read, take)
+
+
+def _sums(operands: Operands, at: str) -> Iterator[ColumnSum]:
+    """``at``: the place of a group in its row."""
+    schedule = operands.schedule
+    for access in filter(operands.is_sum, range(len(schedule.accesses))):
+        size, name = operands.operand(access).dtype.size, operands.column_sum(access)
+        c_type = f"Pack<{operands.type_of(access)}, {schedule.group}, {schedule.group * size}>"
+        row = operands.start(access, names.row(operands.labels[access]), ["blockIdx.x * (long long)layout.width"])
+        array = f"[{schedule.vectors}]" if schedule.vectors > 1 else ""
+        yield ColumnSum(c_type, name.removesuffix("[v]") + array, name, row, f"{row.name} + {at}")
+
+
+def _comment(operands: Operands, schedule: RowColumnsSchedule) -> tuple[str, ...]:
+    """What the kernel does, how it is launched, and what it requires of its operands."""
+    step = operands.step
+    summed = [operands.operand(t).name for t in range(len(schedule.accesses)) if operands.is_sum(t)]
+    most = schedule.resident
+    least = most - schedule.threads * schedule.group + 1 if schedule.fills else 1
+    text = [
+        f"Rows of {least} to {most} elements, kept in registers: each block takes every gridDim.x-th row, and adds up "
+        "its columns.",
+        f"Launch: any number of blocks of {schedule.block} threads, for n rows; each stores one row of "
+        f"{names.listed(summed)}.",
+        "Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31."
+        if schedule.index_bits == 32
+        else "Indices are 64-bit.",
+        *alignment_comment(step, schedule),
+        *([f"Vector accesses: row widths and row strides are multiples of {schedule.group} elements."]
+          if schedule.group > 1 else []),
+    ]  # fmt: skip
+    return tuple(names.comment(line) for line in [*text, *no_overlap_comment(step, schedule)])
