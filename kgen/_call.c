@@ -8,6 +8,7 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <structmember.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -119,7 +120,7 @@ typedef struct {
     PyObject *acquire, *release, *owner; /* callables for a parameter buffer, and the path to its scratch address; or NULL */
     PyObject *engine, *here, *ran_on;
     Py_ssize_t args, outs, checked_count, same_count, condition_count, operands, apart_count, variable_count, kernel_count, shared_count;
-    Py_ssize_t written_count;
+    Py_ssize_t written_count, hits; /* hits: how often a call was this one */
     int out_is_tuple, pointer_is_method, one_result, moves; /* moves: an array may change its memory */
     int is_numpy;        /* arrays are NumPy's, whose struct is known */
     DlRead read;         /* the library's DLPack function, or NULL */
@@ -685,6 +686,7 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
     if (found == 1) found = recognised(self, values);
     if (found != 1) return found ? NULL : miss();
     PyObject *result = run(self, values, args[2], made);
+    self->hits += result && result != Py_NotImplemented;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->fresh); i++) Py_XDECREF(made[i]);
     return result;
 }
@@ -1263,6 +1265,11 @@ static void dealloc(PyObject *object) {
     Py_TYPE(object)->tp_free(object);
 }
 
+static PyMemberDef members[] = {
+    {"hits", T_PYSSIZET, offsetof(Call, hits), READONLY, "How often a call was this one."},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyTypeObject CallType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "kgen._call.Call",
@@ -1270,6 +1277,7 @@ static PyTypeObject CallType = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_doc = "A recognised call; see kgen/call/fastpath/native.py.",
     .tp_methods = methods,
+    .tp_members = members,
     .tp_new = new,
     .tp_dealloc = dealloc,
     .tp_traverse = traverse,

@@ -84,4 +84,6 @@ class FastCalls:
         return self._numbers.setdefault(computation, next(self._next_number)) if found is None else found
 
     def _update(self) -> None:
-        self.calls[:] = [*self._of_layouts, *(one.call for one in list(self._classes.values()))]
+        classes = [one.call for one in list(self._classes.values())]
+        classes.sort(key=lambda one: -getattr(one, "hits", 0))  # those in C count
+        self.calls[:] = [*self._of_layouts, *classes]

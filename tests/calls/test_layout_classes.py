@@ -332,3 +332,19 @@ def test_kernels_for_sizes_within_a_factor_of_four_are_as_fast(
             slower += other > 1.1 * own
     assert len(lowered) < 90
     assert slower <= 3
+
+
+def test_classes_of_most_calls_are_tried_first(launches: list[Launch], how: str) -> None:
+    """Where the extension counts them: without it, in the order in which they were found."""
+    kernel = kgen.jit("out = a + b", device="cpu")
+    pairs: list[Callable[[int], tuple[Any, Any]]] = [
+        lambda n: (dense(n, 16), dense(n, 16)),
+        lambda n: (dense(n, 16), dense(16)),
+        lambda n: (dense(n, 32)[:, ::2], dense(n, 32)[:, ::2]),
+    ]
+    for pair, times in zip(pairs, (2, 5, 2), strict=True):
+        for n in range(times):
+            kernel(*pair(70 + n))
+    calls = kernel._engine.fast_calls
+    found = [[call(pair(90), None, None, {}) is not NotImplemented for pair in pairs].index(True) for call in calls]
+    assert found == ([1, 0, 2] if how == "c" else [0, 1, 2])
