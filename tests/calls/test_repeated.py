@@ -267,15 +267,15 @@ def test_lazy_views() -> None:
 
 @needs_torch
 def test_fake_tensors_and_vmap() -> None:
-    """Tensors without data, and those inside transformations of torch, never reach a kernel."""
+    """Tensors without data, and batches inside transformations of torch, never reach a kernel that knows the layout."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     x = torch.ones(8)
     kernel = learnt(jit("out = x * 2"), x)
     with FakeTensorMode() as mode, pytest.raises(kgen.KgenError):
         kernel(mode.from_tensor(x))
-    with pytest.raises(kgen.KgenError):
-        torch.func.vmap(kernel)(torch.ones(3, 8))
+    rows = torch.arange(24.0).reshape(3, 8)
+    assert torch.equal(torch.func.vmap(kernel)(rows), rows * 2)
 
 
 @pytest.mark.parametrize("make", [numpy_array, pytest.param(tensor, marks=needs_torch)])
