@@ -12,7 +12,7 @@ from kgen.codegen.element import Element, Statement, Writer
 from kgen.codegen.family import Unit
 from kgen.codegen.gathers import needed, row_at
 from kgen.codegen.helpers import GATHER, LOAD_GATHERED
-from kgen.codegen.layouts import call_lines
+from kgen.codegen.layouts import call_lines, sum_lines
 from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.spelling import storage_type
 from kgen.ir.graph import Gather, Operand, Scatter
@@ -107,9 +107,7 @@ def _write_row(step: Step, number: int, name: str, statements: Sequence[Statemen
     places = writer.places_of(number)
     out = writer.unique(names.row(operand.name))
     found = row_at(operand, [ops[a] for a in op.places], places, along, writer.unique(names.inside(operand.name)))
-    found_at = f"{out} = {found.code};"
-    short = len(found_at) + 4 <= MAX_COLUMNS
-    for line in (*found.lines, *([found_at] if short else found_at.replace(" ? ", "\n    ? ").split("\n"))):
+    for line in (*found.lines, *_assigned(out, found.code)):
         writer.put(line, number)
     const = "" if isinstance(op.attr, Scatter) else "const "
     row = Argument("row", number, f"{const}{storage_type(operand.dtype)}*& {out}")
@@ -120,3 +118,12 @@ def _write_row(step: Step, number: int, name: str, statements: Sequence[Statemen
     context = ElementContext(name, comment, declared, one_line, tuple(writer.body))
     helpers = dict.fromkeys((*writer.helpers, *found.helpers))
     return Element(context, parameters, tuple(dict.fromkeys(writer.headers)), tuple(helpers))
+
+
+def _assigned(name: str, code: str) -> tuple[str, ...]:
+    """``name = code;``, in several lines where one is too long.  ``code``: a sum, or a choice of one."""
+    if len(name) + len(code) + 8 <= MAX_COLUMNS:
+        return (f"{name} = {code};",)
+    condition, question, terms = code.rpartition(" ? ")
+    start = f"{name} = {condition}" if question else f"{name} ="
+    return start, *sum_lines("    ? " if question else "    ", terms.split(" + "))
