@@ -10,9 +10,21 @@ conjugate Wirtinger derivative of an analytic function.  :data:`COMPLEX` has fun
 
 from __future__ import annotations
 
+from functools import reduce
+
 Row = tuple[str, ...]
 
 _NORMAL = "0.3989422804014327 * exp(-0.5 * a * a)"  # the density of the normal distribution
+_SINC_TERMS = (
+    -3.289868133696453,
+    3.246969701133414,
+    -1.144510944732505,
+    0.20918278254123832,
+    -0.023460810354558225,
+    0.001781145516372851,
+)
+#: The derivative of sinc divided by its argument: near 0 the difference of cosine and sinc would lose its digits.
+_SINC_SERIES = reduce(lambda inner, term: f"({term} + a * a * {inner})", _SINC_TERMS[-2::-1], str(_SINC_TERMS[-1]))
 _TANH_OF_SOFTPLUS = "tanh(softplus(a))"
 
 
@@ -73,7 +85,7 @@ RULES: dict[str, Row] = {
         "a == 0 and b == 0 ? 0 : g * b / (a * a + b * b)",
         "a == 0 and b == 0 ? 0 : -g * a / (a * a + b * b)",
     ),
-    "sinc": ("a == 0 ? 0 : g * (cospi(a) - z) / a",),
+    "sinc": (f"abs(a) < 0.125 ? g * a * {_SINC_SERIES} : g * (cospi(a) - z) / a",),
     # special functions
     "erf": ("g * 1.1283791670955126 * exp(-a * a)",),
     "erfc": ("g * -1.1283791670955126 * exp(-a * a)",),

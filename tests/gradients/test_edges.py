@@ -63,3 +63,14 @@ def test_binary(text: str) -> None:
 @pytest.mark.parametrize("text", REDUCED)
 def test_reductions(text: str) -> None:
     compare(text, REDUCED[text], x=TIES)
+
+
+def test_sinc_near_0() -> None:
+    """In float32 too the derivative keeps its digits, where the cosine and sinc are nearly equal."""
+    x = np.concatenate([10.0 ** np.arange(-12, 0), [0.0, 0.1249, 0.1251, 0.5, 3.25]])
+    wide = x.astype(np.float32).astype(float)
+    with np.errstate(all="ignore"):
+        series = wide * (-(np.pi**2) / 3 + wide**2 * np.pi**4 / 30 - wide**4 * np.pi**6 / 840)
+        exact = np.where(wide < 0.02, series, (np.cos(np.pi * wide) - np.sinc(wide)) / wide)
+    found = gradients("out = sinc(x)", {"x": x.astype(np.float32)}, ["x"], {"out": np.ones(len(x), np.float32)})["x"]
+    np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-30)
