@@ -60,7 +60,9 @@ def run_and_save(ctx: Any, call: Call, tensors: tuple[Any, ...]) -> Any:
     needs = zip(call.tensors, ctx.needs_input_grad[1:], tensors, strict=True)
     ctx.wrt = tuple(name for name, need, x in needs if need and is_differentiable(x))
     given = {**call.others, **dict(zip(call.tensors, tensors, strict=True))}
-    ctx.call, ctx.like = call, [(x.device, x.dtype) for x in tensors]
+    ctx.call = call
+    # A kernel takes numbers of the host by value; their gradients go back there.
+    ctx.numbers = {name: (x.device, x.dtype) for name, x in zip(call.tensors, tensors, strict=True) if not x.ndim}
     ctx.ready = ready = _ready(call, ctx.wrt, given)
     if ready is None or isinstance(ready, KgenError):
         return call.run(tensors)
@@ -96,5 +98,7 @@ def saved_gradients(ctx: Any, cotangents: tuple[Any, ...]) -> list[Any]:
     known = {**call.others, **dict(zip(ctx.saved_names, ctx.saved_tensors, strict=True)), **own}
     found = kernel(**{name: known[name] for name in (*kernel.inputs, *kernel.params)})
     made = dict(zip(ctx.wrt, found if isinstance(found, tuple) else (found,), strict=True))
-    pairs = zip(call.tensors, ctx.like, strict=True)
-    return [made[n].to(device=d, dtype=t) if n in made else None for n, (d, t) in pairs]
+    for name, (device, dtype) in ctx.numbers.items():
+        if name in made:
+            made[name] = made[name].to(device=device, dtype=dtype)
+    return [made.get(name) for name in call.tensors]
