@@ -94,8 +94,9 @@ adam_contiguous_any(const float* g_ptr,
                     const Count n)
 {
     const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
+    const Count whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto p_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(p_ptr + i);
         const auto m_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(m_ptr + i);
         const auto v_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(v_ptr + i);
@@ -112,12 +113,12 @@ adam_contiguous_any(const float* g_ptr,
         *reinterpret_cast<Pack<float, 4, 16>*>(p_ptr + i) = p_newvec;
         *reinterpret_cast<Pack<float, 4, 16>*>(m_ptr + i) = m_newvec;
         *reinterpret_cast<Pack<float, 4, 16>*>(v_ptr + i) = v_newvec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            adam_element(g_ptr[e], p_ptr[e], m_ptr[e], v_ptr[e], lr_v, beta1_v, beta2_v, eps_v,
-                         decay_v, fix1_v, fix2_v, p_ptr[e], m_ptr[e], v_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        adam_element(g_ptr[e], p_ptr[e], m_ptr[e], v_ptr[e], lr_v, beta1_v, beta2_v, eps_v,
+                     decay_v, fix1_v, fix2_v, p_ptr[e], m_ptr[e], v_ptr[e]);
     }
     let_next_kernel_start();
 }

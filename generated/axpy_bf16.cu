@@ -59,8 +59,9 @@ axpy_bf16_contiguous_any(const __nv_bfloat16* x_ptr,
                          const Count n)
 {
     const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
+    const Count whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 4, 8>*>(x_ptr + i);
         const auto y_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 4, 8>*>(y_ptr + i);
         Pack<float, 4, 16> out_vec;
@@ -69,11 +70,11 @@ axpy_bf16_contiguous_any(const __nv_bfloat16* x_ptr,
             axpy_bf16_element(x_vec.at[j], y_vec.at[j], a_v, out_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            axpy_bf16_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        axpy_bf16_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
     }
     let_next_kernel_start();
 }

@@ -57,8 +57,9 @@ axpy_fast_contiguous_any(const float* x_ptr,
                          const Count n)
 {
     const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
+    const Count whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         const auto y_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(y_ptr + i);
         Pack<float, 4, 16> out_vec;
@@ -67,11 +68,11 @@ axpy_fast_contiguous_any(const float* x_ptr,
             axpy_fast_element(x_vec.at[j], y_vec.at[j], a_v, out_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            axpy_fast_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        axpy_fast_element(x_ptr[e], y_ptr[e], a_v, out_ptr[e]);
     }
     let_next_kernel_start();
 }

@@ -97,8 +97,9 @@ black_scholes_contiguous_any(const double* spot_ptr,
                              const Count n)
 {
     const Count i = 2 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 2 elements
+    const Count whole_to = n / 2 * 2;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 2 <= n) {
+    if (i < whole_to) {
         const auto spot_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(spot_ptr + i);
         const auto strike_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(strike_ptr + i);
         const auto years_vec = *reinterpret_cast<const Pack<double, 2, 16>*>(years_ptr + i);
@@ -111,12 +112,12 @@ black_scholes_contiguous_any(const double* spot_ptr,
         }
         *reinterpret_cast<Pack<double, 2, 16>*>(call_price_ptr + i) = call_price_vec;
         *reinterpret_cast<Pack<double, 2, 16>*>(put_price_ptr + i) = put_price_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            black_scholes_element(spot_ptr[e], strike_ptr[e], years_ptr[e], volatility_v, rate_v,
-                                  call_price_ptr[e], put_price_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        black_scholes_element(spot_ptr[e], strike_ptr[e], years_ptr[e], volatility_v, rate_v,
+                              call_price_ptr[e], put_price_ptr[e]);
     }
     let_next_kernel_start();
 }

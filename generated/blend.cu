@@ -74,8 +74,9 @@ blend_contiguous_any(const __nv_bfloat16* over_ptr,
                      const Count n)
 {
     const Count i = 8 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 8 elements
+    const Count whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 8 <= n) {
+    if (i < whole_to) {
         const auto over_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(over_ptr + i);
         const auto under_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(under_ptr + i);
         const auto mask_vec = *reinterpret_cast<const Pack<unsigned char, 8, 8>*>(mask_ptr + i);
@@ -85,11 +86,11 @@ blend_contiguous_any(const __nv_bfloat16* over_ptr,
             blend_element(over_vec.at[j], under_vec.at[j], mask_vec.at[j], out_vec.at[j]);
         }
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            blend_element(over_ptr[e], under_ptr[e], mask_ptr[e], out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        blend_element(over_ptr[e], under_ptr[e], mask_ptr[e], out_ptr[e]);
     }
     let_next_kernel_start();
 }

@@ -68,8 +68,9 @@ causal_mask_contiguous(const float* scores_ptr,
                        const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const unsigned int whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto scores_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scores_ptr + i);
         Pack<float, 4, 16> out_vec;
         const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
@@ -87,15 +88,15 @@ causal_mask_contiguous(const float* scores_ptr,
             }
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const int c1 = (int)(q0 - q1 * layout.extent[1]);
-            causal_mask_element(scores_ptr[e], scale_v, c0, c1, out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const unsigned int e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+        const int c0 = (int)(e - q0 * layout.extent[0]);
+        const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+        const int c1 = (int)(q0 - q1 * layout.extent[1]);
+        causal_mask_element(scores_ptr[e], scale_v, c0, c1, out_ptr[e]);
     }
     let_next_kernel_start();
 }
@@ -119,8 +120,9 @@ causal_mask_contiguous2(const float* scores_ptr,
                         const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const unsigned int whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto scores_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scores_ptr + i);
         Pack<float, 4, 16> out_vec;
         const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
@@ -135,14 +137,14 @@ causal_mask_contiguous2(const float* scores_ptr,
             }
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const int c1 = (int)q0;
-            causal_mask_element(scores_ptr[e], scale_v, c0, c1, out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const unsigned int e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+        const int c0 = (int)(e - q0 * layout.extent[0]);
+        const int c1 = (int)q0;
+        causal_mask_element(scores_ptr[e], scale_v, c0, c1, out_ptr[e]);
     }
     let_next_kernel_start();
 }
@@ -308,8 +310,9 @@ causal_mask_contiguous_64bit(const float* scores_ptr,
                              const long long n)
 {
     const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    const long long whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto scores_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scores_ptr + i);
         Pack<float, 4, 16> out_vec;
         const unsigned long long q0 = (__umul64hi(i, layout.magic[0]) + i) >> layout.shift[0];
@@ -324,14 +327,14 @@ causal_mask_contiguous_64bit(const float* scores_ptr,
             }
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const long long c0 = (long long)(e - q0 * layout.extent[0]);
-            const long long c1 = (long long)q0;
-            causal_mask_element(scores_ptr[e], scale_v, c0, c1, out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const long long e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
+        const long long c0 = (long long)(e - q0 * layout.extent[0]);
+        const long long c1 = (long long)q0;
+        causal_mask_element(scores_ptr[e], scale_v, c0, c1, out_ptr[e]);
     }
     let_next_kernel_start();
 }
@@ -502,8 +505,9 @@ causal_mask_contiguous_64bit2(const float* scores_ptr,
                               const long long n)
 {
     const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    const long long whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto scores_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scores_ptr + i);
         Pack<float, 4, 16> out_vec;
         const unsigned long long q0 = (__umul64hi(i, layout.magic[0]) + i) >> layout.shift[0];
@@ -521,15 +525,15 @@ causal_mask_contiguous_64bit2(const float* scores_ptr,
             }
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const long long c0 = (long long)(e - q0 * layout.extent[0]);
-            const unsigned long long q1 = (__umul64hi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const long long c1 = (long long)(q0 - q1 * layout.extent[1]);
-            causal_mask_element(scores_ptr[e], scale_v, c0, c1, out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const long long e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
+        const long long c0 = (long long)(e - q0 * layout.extent[0]);
+        const unsigned long long q1 = (__umul64hi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+        const long long c1 = (long long)(q0 - q1 * layout.extent[1]);
+        causal_mask_element(scores_ptr[e], scale_v, c0, c1, out_ptr[e]);
     }
     let_next_kernel_start();
 }

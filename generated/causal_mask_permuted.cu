@@ -68,8 +68,9 @@ causal_mask_permuted_contiguous(const float* scores_ptr,
                                 const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const unsigned int whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto scores_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scores_ptr + i);
         Pack<float, 4, 16> out_vec;
         const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
@@ -89,15 +90,15 @@ causal_mask_permuted_contiguous(const float* scores_ptr,
             }
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-            const int c1 = (int)(q0 - q1 * layout.extent[1]);
-            const int c2 = (int)q1;
-            causal_mask_permuted_element(scores_ptr[e], scale_v, c2, c1, out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const unsigned int e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+        const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
+        const int c1 = (int)(q0 - q1 * layout.extent[1]);
+        const int c2 = (int)q1;
+        causal_mask_permuted_element(scores_ptr[e], scale_v, c2, c1, out_ptr[e]);
     }
     let_next_kernel_start();
 }

@@ -58,8 +58,9 @@ dequantize_contiguous_any(const signed char* q_ptr,
                           const Count n)
 {
     const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
+    const Count whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto q_vec = *reinterpret_cast<const Pack<signed char, 4, 4>*>(q_ptr + i);
         const auto scale_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scale_ptr + i);
         Pack<__half, 4, 8> out_vec;
@@ -68,11 +69,11 @@ dequantize_contiguous_any(const signed char* q_ptr,
             dequantize_element(q_vec.at[j], scale_vec.at[j], out_vec.at[j]);
         }
         *reinterpret_cast<Pack<__half, 4, 8>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            dequantize_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        dequantize_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
     }
     let_next_kernel_start();
 }

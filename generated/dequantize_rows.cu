@@ -98,8 +98,9 @@ dequantize_rows_flat_2d(const signed char* q_ptr,
                         const unsigned int n)
 {
     const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    const unsigned int whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 8 <= n) {
+    if (i < whole_to) {
         const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + i);
         Pack<__half, 8, 16> out_vec;
         const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
@@ -115,15 +116,15 @@ dequantize_rows_flat_2d(const signed char* q_ptr,
             }
         }
         *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const int c1 = (int)q0;
-            const int scale_at = c0 * layout.scale_stride[0] + c1 * layout.scale_stride[1];
-            dequantize_rows_element(q_ptr[e], scale_ptr[scale_at], out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const unsigned int e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+        const int c0 = (int)(e - q0 * layout.extent[0]);
+        const int c1 = (int)q0;
+        const int scale_at = c0 * layout.scale_stride[0] + c1 * layout.scale_stride[1];
+        dequantize_rows_element(q_ptr[e], scale_ptr[scale_at], out_ptr[e]);
     }
     let_next_kernel_start();
 }
@@ -140,8 +141,9 @@ dequantize_rows_contiguous_any(const signed char* q_ptr,
                                const Count n)
 {
     const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
+    const Count whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto q_vec = *reinterpret_cast<const Pack<signed char, 4, 4>*>(q_ptr + i);
         const auto scale_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scale_ptr + i);
         Pack<__half, 4, 8> out_vec;
@@ -150,11 +152,11 @@ dequantize_rows_contiguous_any(const signed char* q_ptr,
             dequantize_rows_element(q_vec.at[j], scale_vec.at[j], out_vec.at[j]);
         }
         *reinterpret_cast<Pack<__half, 4, 8>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            dequantize_rows_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        dequantize_rows_element(q_ptr[e], scale_ptr[e], out_ptr[e]);
     }
     let_next_kernel_start();
 }
@@ -180,8 +182,9 @@ dequantize_rows_contiguous_any2(const signed char* q_ptr,
                                 const Count n)
 {
     const Count i = 8 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 8 elements
+    const Count whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 8 <= n) {
+    if (i < whole_to) {
         const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + i);
         const float scale_v = scale_ptr[0];
         Pack<__half, 8, 16> out_vec;
@@ -190,12 +193,12 @@ dequantize_rows_contiguous_any2(const signed char* q_ptr,
             dequantize_rows_element(q_vec.at[j], scale_v, out_vec.at[j]);
         }
         *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
-    } else {
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
         const float scale_v = scale_ptr[0];
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            dequantize_rows_element(q_ptr[e], scale_v, out_ptr[e]);
-        }
+        dequantize_rows_element(q_ptr[e], scale_v, out_ptr[e]);
     }
     let_next_kernel_start();
 }
@@ -473,8 +476,9 @@ dequantize_rows_flat_2d_64bit(const signed char* q_ptr,
                               const long long n)
 {
     const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
+    const long long whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 8 <= n) {
+    if (i < whole_to) {
         const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + i);
         Pack<__half, 8, 16> out_vec;
         const unsigned long long q0 = (__umul64hi(i, layout.magic[0]) + i) >> layout.shift[0];
@@ -490,15 +494,15 @@ dequantize_rows_flat_2d_64bit(const signed char* q_ptr,
             }
         }
         *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const long long c0 = (long long)(e - q0 * layout.extent[0]);
-            const long long c1 = (long long)q0;
-            const long long scale_at = c0 * layout.scale_stride[0] + c1 * layout.scale_stride[1];
-            dequantize_rows_element(q_ptr[e], scale_ptr[scale_at], out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const long long e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
+        const long long c0 = (long long)(e - q0 * layout.extent[0]);
+        const long long c1 = (long long)q0;
+        const long long scale_at = c0 * layout.scale_stride[0] + c1 * layout.scale_stride[1];
+        dequantize_rows_element(q_ptr[e], scale_ptr[scale_at], out_ptr[e]);
     }
     let_next_kernel_start();
 }

@@ -80,8 +80,9 @@ dropout_contiguous(const float* x_ptr,
                    const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const unsigned int whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         Pack<float, 4, 16> out_vec;
         #pragma unroll
@@ -90,11 +91,11 @@ dropout_contiguous(const float* x_ptr,
             dropout_element(x_vec.at[j], seed_v, p_v, e, out_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
-            dropout_element(x_ptr[e], seed_v, p_v, e, out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const unsigned int e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        dropout_element(x_ptr[e], seed_v, p_v, e, out_ptr[e]);
     }
     let_next_kernel_start();
 }
@@ -111,8 +112,9 @@ dropout_contiguous_64bit(const float* x_ptr,
                          const long long n)
 {
     const long long i = 4 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 4 elements
+    const long long whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         Pack<float, 4, 16> out_vec;
         #pragma unroll
@@ -121,11 +123,11 @@ dropout_contiguous_64bit(const float* x_ptr,
             dropout_element(x_vec.at[j], seed_v, p_v, e, out_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            dropout_element(x_ptr[e], seed_v, p_v, e, out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const long long e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        dropout_element(x_ptr[e], seed_v, p_v, e, out_ptr[e]);
     }
     let_next_kernel_start();
 }

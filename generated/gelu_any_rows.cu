@@ -178,8 +178,9 @@ gelu_any_rows_flat_2d(const __nv_bfloat16* x_ptr,
                       const unsigned int n)
 {
     const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    const unsigned int whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 8 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
         Pack<__nv_bfloat16, 8, 16> y_vec;
         const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
@@ -195,15 +196,15 @@ gelu_any_rows_flat_2d(const __nv_bfloat16* x_ptr,
             }
         }
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const int c1 = (int)q0;
-            const int bias_at = c0 * layout.bias_stride[0] + c1 * layout.bias_stride[1];
-            gelu_any_rows_element(x_ptr[e], bias_ptr[bias_at], y_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const unsigned int e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+        const int c0 = (int)(e - q0 * layout.extent[0]);
+        const int c1 = (int)q0;
+        const int bias_at = c0 * layout.bias_stride[0] + c1 * layout.bias_stride[1];
+        gelu_any_rows_element(x_ptr[e], bias_ptr[bias_at], y_ptr[e]);
     }
     let_next_kernel_start();
 }
@@ -220,8 +221,9 @@ gelu_any_rows_contiguous_any(const __nv_bfloat16* x_ptr,
                              const Count n)
 {
     const Count i = 8 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 8 elements
+    const Count whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 8 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
         const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
         Pack<__nv_bfloat16, 8, 16> y_vec;
@@ -230,11 +232,11 @@ gelu_any_rows_contiguous_any(const __nv_bfloat16* x_ptr,
             gelu_any_rows_element(x_vec.at[j], bias_vec.at[j], y_vec.at[j]);
         }
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            gelu_any_rows_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        gelu_any_rows_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
     }
     let_next_kernel_start();
 }
@@ -268,8 +270,9 @@ gelu_any_rows_contiguous_any2(const __nv_bfloat16* x_ptr,
                               const Count n)
 {
     const Count i = 8 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 8 elements
+    const Count whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 8 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
         const __nv_bfloat16 bias_v = bias_ptr[0];
         Pack<__nv_bfloat16, 8, 16> y_vec;
@@ -278,12 +281,12 @@ gelu_any_rows_contiguous_any2(const __nv_bfloat16* x_ptr,
             gelu_any_rows_element(x_vec.at[j], bias_v, y_vec.at[j]);
         }
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
-    } else {
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
         const __nv_bfloat16 bias_v = bias_ptr[0];
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            gelu_any_rows_element(x_ptr[e], bias_v, y_ptr[e]);
-        }
+        gelu_any_rows_element(x_ptr[e], bias_v, y_ptr[e]);
     }
     let_next_kernel_start();
 }
@@ -599,8 +602,9 @@ gelu_any_rows_flat_2d_64bit(const __nv_bfloat16* x_ptr,
                             const long long n)
 {
     const long long i = 8 * (blockIdx.x * 256ll + threadIdx.x);  // the first of this thread's 8 elements
+    const long long whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 8 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
         Pack<__nv_bfloat16, 8, 16> y_vec;
         const unsigned long long q0 = (__umul64hi(i, layout.magic[0]) + i) >> layout.shift[0];
@@ -616,15 +620,15 @@ gelu_any_rows_flat_2d_64bit(const __nv_bfloat16* x_ptr,
             }
         }
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
-    } else {
-        #pragma unroll 1
-        for (long long e = i; e < n; ++e) {
-            const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const long long c0 = (long long)(e - q0 * layout.extent[0]);
-            const long long c1 = (long long)q0;
-            const long long bias_at = c0 * layout.bias_stride[0] + c1 * layout.bias_stride[1];
-            gelu_any_rows_element(x_ptr[e], bias_ptr[bias_at], y_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const long long e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
+        const long long c0 = (long long)(e - q0 * layout.extent[0]);
+        const long long c1 = (long long)q0;
+        const long long bias_at = c0 * layout.bias_stride[0] + c1 * layout.bias_stride[1];
+        gelu_any_rows_element(x_ptr[e], bias_ptr[bias_at], y_ptr[e]);
     }
     let_next_kernel_start();
 }

@@ -88,8 +88,9 @@ gelu_bf16_contiguous_any(const __nv_bfloat16* x_ptr,
                          const Count n)
 {
     const Count i = 8 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 8 elements
+    const Count whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 8 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
         const auto bias_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(bias_ptr + i);
         Pack<__nv_bfloat16, 8, 16> y_vec;
@@ -98,11 +99,11 @@ gelu_bf16_contiguous_any(const __nv_bfloat16* x_ptr,
             gelu_bf16_element(x_vec.at[j], bias_vec.at[j], y_vec.at[j]);
         }
         *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_ptr + i) = y_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            gelu_bf16_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        gelu_bf16_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
     }
     let_next_kernel_start();
 }

@@ -98,8 +98,9 @@ gelu_one_bias_contiguous_any(const float* x_ptr,
                              const Count n)
 {
     const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
+    const Count whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         const float bias_v = bias_ptr[0];
         Pack<float, 4, 16> y_vec;
@@ -108,12 +109,12 @@ gelu_one_bias_contiguous_any(const float* x_ptr,
             gelu_one_bias_element(x_vec.at[j], bias_v, y_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
-    } else {
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
         const float bias_v = bias_ptr[0];
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            gelu_one_bias_element(x_ptr[e], bias_v, y_ptr[e]);
-        }
+        gelu_one_bias_element(x_ptr[e], bias_v, y_ptr[e]);
     }
     let_next_kernel_start();
 }
@@ -137,8 +138,9 @@ gelu_one_bias_contiguous2(const float* x_ptr,
                           const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const unsigned int whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         const auto bias_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(bias_ptr + i);
         Pack<float, 4, 16> y_vec;
@@ -147,11 +149,11 @@ gelu_one_bias_contiguous2(const float* x_ptr,
             gelu_one_bias_element(x_vec.at[j], bias_vec.at[j], y_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
-            gelu_one_bias_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const unsigned int e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        gelu_one_bias_element(x_ptr[e], bias_ptr[e], y_ptr[e]);
     }
     let_next_kernel_start();
 }

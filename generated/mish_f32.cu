@@ -96,8 +96,9 @@ mish_f32_contiguous_any(const float* x_ptr,
                         const Count n)
 {
     const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
+    const Count whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         Pack<float, 4, 16> y_vec;
         Pack<float, 4, 16> dy_vec;
@@ -107,11 +108,11 @@ mish_f32_contiguous_any(const float* x_ptr,
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
         *reinterpret_cast<Pack<float, 4, 16>*>(dy_ptr + i) = dy_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            mish_f32_element(x_ptr[e], y_ptr[e], dy_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        mish_f32_element(x_ptr[e], y_ptr[e], dy_ptr[e]);
     }
     let_next_kernel_start();
 }

@@ -58,8 +58,9 @@ mixed_contiguous_any(const float* a_ptr,
                      const Count n)
 {
     const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
+    const Count whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto a_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(a_ptr + i);
         const auto b_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(b_ptr + i);
         const auto c_vec = *reinterpret_cast<const Pack<int, 4, 16>*>(c_ptr + i);
@@ -69,11 +70,11 @@ mixed_contiguous_any(const float* a_ptr,
             mixed_element(a_vec.at[j], b_vec.at[j], c_vec.at[j], out_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            mixed_element(a_ptr[e], b_ptr[e], c_ptr[e], out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        mixed_element(a_ptr[e], b_ptr[e], c_ptr[e], out_ptr[e]);
     }
     let_next_kernel_start();
 }

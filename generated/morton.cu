@@ -70,8 +70,9 @@ morton_contiguous_any(const unsigned short* x_ptr,
                       const Count n)
 {
     const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
+    const Count whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<unsigned short, 4, 8>*>(x_ptr + i);
         const auto y_vec = *reinterpret_cast<const Pack<unsigned short, 4, 8>*>(y_ptr + i);
         Pack<unsigned int, 4, 16> code_vec;
@@ -80,11 +81,11 @@ morton_contiguous_any(const unsigned short* x_ptr,
             morton_element(x_vec.at[j], y_vec.at[j], code_vec.at[j]);
         }
         *reinterpret_cast<Pack<unsigned int, 4, 16>*>(code_ptr + i) = code_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            morton_element(x_ptr[e], y_ptr[e], code_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        morton_element(x_ptr[e], y_ptr[e], code_ptr[e]);
     }
     let_next_kernel_start();
 }

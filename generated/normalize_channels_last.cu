@@ -85,8 +85,9 @@ normalize_channels_last_flat_2d(const unsigned char* image_ptr,
                                 const unsigned int n)
 {
     const unsigned int i = 8u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 8 elements
+    const unsigned int whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 8 <= n) {
+    if (i < whole_to) {
         const auto image_vec = *reinterpret_cast<const Pack<unsigned char, 8, 8>*>(image_ptr + i);
         Pack<__half, 8, 16> out_vec;
         const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
@@ -103,16 +104,16 @@ normalize_channels_last_flat_2d(const unsigned char* image_ptr,
             }
         }
         *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
-            const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-            const int c0 = (int)(e - q0 * layout.extent[0]);
-            const int c1 = (int)q0;
-            const int mu_at = c0 * layout.mu_stride[0] + c1 * layout.mu_stride[1];
-            normalize_channels_last_element(image_ptr[e], mu_ptr[mu_at], sigma_ptr[mu_at],
-                                            out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const unsigned int e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
+        const int c0 = (int)(e - q0 * layout.extent[0]);
+        const int c1 = (int)q0;
+        const int mu_at = c0 * layout.mu_stride[0] + c1 * layout.mu_stride[1];
+        normalize_channels_last_element(image_ptr[e], mu_ptr[mu_at], sigma_ptr[mu_at],
+                                        out_ptr[e]);
     }
     let_next_kernel_start();
 }

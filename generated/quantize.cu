@@ -69,8 +69,9 @@ quantize_contiguous_any(const float* x_ptr,
                         const Count n)
 {
     const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
+    const Count whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         Pack<signed char, 4, 4> as_int8_vec;
         Pack<__nv_fp8_e4m3, 4, 4> as_fp8_vec;
@@ -80,11 +81,11 @@ quantize_contiguous_any(const float* x_ptr,
         }
         *reinterpret_cast<Pack<signed char, 4, 4>*>(as_int8_ptr + i) = as_int8_vec;
         *reinterpret_cast<Pack<__nv_fp8_e4m3, 4, 4>*>(as_fp8_ptr + i) = as_fp8_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            quantize_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        quantize_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
     }
     let_next_kernel_start();
 }

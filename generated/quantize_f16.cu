@@ -70,8 +70,9 @@ quantize_f16_contiguous_any(const __half* x_ptr,
                             const Count n)
 {
     const Count i = 8 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 8 elements
+    const Count whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 8 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(x_ptr + i);
         Pack<signed char, 8, 8> as_int8_vec;
         Pack<__nv_fp8_e4m3, 8, 8> as_fp8_vec;
@@ -81,11 +82,11 @@ quantize_f16_contiguous_any(const __half* x_ptr,
         }
         *reinterpret_cast<Pack<signed char, 8, 8>*>(as_int8_ptr + i) = as_int8_vec;
         *reinterpret_cast<Pack<__nv_fp8_e4m3, 8, 8>*>(as_fp8_ptr + i) = as_fp8_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            quantize_f16_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        quantize_f16_element(x_ptr[e], inv_scale_v, as_int8_ptr[e], as_fp8_ptr[e]);
     }
     let_next_kernel_start();
 }

@@ -57,8 +57,9 @@ rotate_contiguous_any(const float2* z_ptr,
                       const Count n)
 {
     const Count i = 2 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 2 elements
+    const Count whole_to = n / 2 * 2;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 2 <= n) {
+    if (i < whole_to) {
         const auto z_vec = *reinterpret_cast<const Pack<float2, 2, 16>*>(z_ptr + i);
         const auto theta_vec = *reinterpret_cast<const Pack<float, 2, 8>*>(theta_ptr + i);
         Pack<float2, 2, 16> out_vec;
@@ -67,11 +68,11 @@ rotate_contiguous_any(const float2* z_ptr,
             rotate_element(z_vec.at[j], theta_vec.at[j], out_vec.at[j]);
         }
         *reinterpret_cast<Pack<float2, 2, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            rotate_element(z_ptr[e], theta_ptr[e], out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        rotate_element(z_ptr[e], theta_ptr[e], out_ptr[e]);
     }
     let_next_kernel_start();
 }

@@ -262,8 +262,9 @@ softmax_one_row_y_contiguous(const float* x_ptr,
                              const unsigned int n)
 {
     const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const unsigned int whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + i);
         const float m_buffer_v = m_buffer_ptr[0];
         const float exp_sum_buffer_v = exp_sum_buffer_ptr[0];
@@ -273,13 +274,13 @@ softmax_one_row_y_contiguous(const float* x_ptr,
             softmax_one_row_y_element(x_vec.at[j], m_buffer_v, exp_sum_buffer_v, y_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(y_ptr + i) = y_vec;
-    } else {
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const unsigned int e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
         const float m_buffer_v = m_buffer_ptr[0];
         const float exp_sum_buffer_v = exp_sum_buffer_ptr[0];
-        #pragma unroll 1
-        for (unsigned int e = i; e < n; ++e) {
-            softmax_one_row_y_element(x_ptr[e], m_buffer_v, exp_sum_buffer_v, y_ptr[e]);
-        }
+        softmax_one_row_y_element(x_ptr[e], m_buffer_v, exp_sum_buffer_v, y_ptr[e]);
     }
     let_next_kernel_start();
 }

@@ -182,8 +182,9 @@ swiglu_any_contiguous_any(const __half* gate_ptr,
                           const Count n)
 {
     const Count i = 4 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 4 elements
+    const Count whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 4 <= n) {
+    if (i < whole_to) {
         const auto gate_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(gate_ptr + i);
         const auto up_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(up_ptr + i);
         Pack<float, 4, 16> out_vec;
@@ -192,11 +193,11 @@ swiglu_any_contiguous_any(const __half* gate_ptr,
             swiglu_any_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
     }
     let_next_kernel_start();
 }
@@ -225,8 +226,11 @@ swiglu_any_contiguous_unaligned(const __half* gate_ptr,
     // Groups begin where the output is aligned; the first may begin before the first element.
     const int before = (int)(reinterpret_cast<unsigned long long>(out_ptr) / 4 % 4);
     const int i = 4 * (int)(blockIdx.x * 256u + threadIdx.x) - before;  // the first of this thread's 4 elements
+    const int whole_from = (before == 0 ? 0 : 4 - before) + 4;  // groups and the blocks around them lie from here
+    const int behind = n - whole_from - 4;
+    const int whole_to = whole_from + (behind >= 4 ? behind / 4 * 4 : 0);  // up to here
     wait_for_earlier_kernels();
-    if (i >= 4 && i + 8 <= n) {  // aligned blocks around the group are inside the arrays
+    if (i >= whole_from && i < whole_to) {
         const auto gate_vec = load_unaligned<__half, 4>(gate_ptr + i);
         const auto up_vec = *reinterpret_cast<const Pack<float, 4, 4>*>(up_ptr + i);
         Pack<float, 4, 16> out_vec;
@@ -235,11 +239,12 @@ swiglu_any_contiguous_unaligned(const __half* gate_ptr,
             swiglu_any_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (int e = i < 0 ? 0 : i; e < i + 4 && e < n; ++e) {
-            swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const int edge = 255 - threadIdx.x;
+    const int e = edge < whole_from ? edge : whole_to + edge - whole_from;
+    if (blockIdx.x == 0 && e < n) {
+        swiglu_any_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
     }
     let_next_kernel_start();
 }

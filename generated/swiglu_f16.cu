@@ -84,8 +84,9 @@ swiglu_f16_contiguous_any(const __half* gate_ptr,
                           const Count n)
 {
     const Count i = 8 * (blockIdx.x * Count(256) + threadIdx.x);  // the first of this thread's 8 elements
+    const Count whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
-    if (i + 8 <= n) {
+    if (i < whole_to) {
         const auto gate_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(gate_ptr + i);
         const auto up_vec = *reinterpret_cast<const Pack<__half, 8, 16>*>(up_ptr + i);
         Pack<__half, 8, 16> out_vec;
@@ -94,11 +95,11 @@ swiglu_f16_contiguous_any(const __half* gate_ptr,
             swiglu_f16_element(gate_vec.at[j], up_vec.at[j], alpha_v, out_vec.at[j]);
         }
         *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + i) = out_vec;
-    } else {
-        #pragma unroll 1
-        for (Count e = i; e < n; ++e) {
-            swiglu_f16_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
-        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const Count e = whole_to + (255 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        swiglu_f16_element(gate_ptr[e], up_ptr[e], alpha_v, out_ptr[e]);
     }
     let_next_kernel_start();
 }

@@ -55,10 +55,10 @@ _COORDINATE = _call("out = a + index(0)", a=dense(INT32, (13, 7), 3))
 _OVERFLOW = "heap-buffer-overflow"
 
 MUTANTS: dict[str, Mutant] = {
-    "vector past the end": Mutant(_CONTIGUOUS, "i + 4 <= n", "i <= n", _OVERFLOW),
+    "vector past the end": Mutant(_CONTIGUOUS, "i < whole_to", "i <= whole_to", _OVERFLOW),
     "tail one too far": Mutant(_CONTIGUOUS, "e < n", "e <= n", _OVERFLOW),
     "tail one short": Mutant(_CONTIGUOUS, "e < n", "e + 1 < n", "wrong result"),
-    "no tail": Mutant(_CONTIGUOUS, "e = i; e < n", "e = n; e < n", "wrong result"),
+    "no tail": Mutant(_CONTIGUOUS, "blockIdx.x == 0 &&", "blockIdx.x == 1 &&", "wrong result"),
     "overlapping groups": Mutant(_CONTIGUOUS, "= 4u * (", "= 3u * (", "wrong result|misaligned"),
     "misaligned groups": Mutant(_CONTIGUOUS, "(a_ptr + i)", "(a_ptr + i / 3)", "misaligned|wrong result"),
     "one of four": Mutant(_CONTIGUOUS, "j < 4", "j < 3", "wrong result"),
@@ -73,8 +73,8 @@ MUTANTS: dict[str, Mutant] = {
     "wrong coordinate": Mutant(_COORDINATE, "(int)q0", "(int)(q0 + 1)", "wrong result"),
     "row past the end": Mutant(_ROWS, "layout.width - i >= 4", "layout.width - i >= 1", f"{_OVERFLOW}|wrong result"),
     "row one too far": Mutant(_ROWS, "e < layout.width", "e <= layout.width", f"{_OVERFLOW}|wrong result"),
-    "flat past the end": Mutant(_FLAT, "i + 4 <= n", "i <= n", f"{_OVERFLOW}|wrong result"),
-    "blocks past the end": Mutant(_SHIFTED, "i + 16 <= n", "i + 8 <= n", _OVERFLOW),
+    "flat past the end": Mutant(_FLAT, "i < whole_to", "i <= whole_to", f"{_OVERFLOW}|wrong result"),
+    "blocks past the end": Mutant(_SHIFTED, "n / 8 * 8 - 8", "n / 8 * 8", _OVERFLOW),
     "words not shifted": Mutant(_SHIFTED, "off & (4 * step)", "off & (2 * step)", "wrong result"),
     "bytes not shifted": Mutant(_SHIFTED, "8 * (off % 4)", "8 * (off % 2)", "wrong result"),
     "led astray": Mutant(_LED, "/ 4 % 4", "/ 4 % 2", "misaligned|wrong result"),
