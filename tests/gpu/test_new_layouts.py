@@ -78,4 +78,4 @@ def test_new_layouts(arrays: Callable[[Random], tuple[Any, Any]], text: str, mon
         found = kernel(a, b)
         for one, other in zip(found if isinstance(found, tuple) else (found,), WANTED[text](a, b), strict=True):
             assert torch.equal(one, other), (a.shape, a.stride(), b.shape, b.stride())
-    assert len(lowered) < 0.9 * count
+    assert len(lowered) < sized(0.9, 1.1) * count  # of 20, each may be the first of its class
