@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from .oracle import check_gradients
+from kgen.gradients.derive import request_for
+from kgen.gradients.saved import backward_text, chosen, forward_text
+from kgen.load import load
+
+from .oracle import check_gradients, gradients, run, types
 
 SHAPES = ((3, 4), (3, 4), (4,), (3, 1), ())
 UNARY = (
@@ -94,3 +98,32 @@ def test_random_programs(seed: int) -> None:
 def test_more_random_programs(seed: int) -> None:
     for one in range(seed, seed + 100):
         check(one)
+
+
+def check_pair(seed: int) -> int:
+    """Both programs of a pair agree with the program and with its gradients; returns how many values are saved."""
+    generator = Generator(seed)
+    text = generator.program()
+    rng = np.random.default_rng(seed)
+    values: dict[str, Any] = {name: rng.uniform(-1.5, 1.5, shape) for name, shape in generator.inputs.items()}
+    program, args = load(text), types(values)
+    outputs = run(program, values)
+    request = request_for(list(values), list(outputs), list(values))
+    saved = chosen(program, args, request, None).saved
+    cotangents = {name: np.asarray(rng.standard_normal(value.shape)) for name, value in outputs.items()}
+    forward = run(load(forward_text(program, args, request, saved)), values)
+    for name, value in outputs.items():
+        np.testing.assert_allclose(forward[name], value, rtol=1e-12, atol=1e-12)
+    backward = load(backward_text(program, args, request, saved))
+    known = {**values, **forward, **{request.cotangents[name]: value for name, value in cotangents.items()}}
+    found = run(backward, {a.name: known[a.name] for a in backward.arguments})
+    for name, value in gradients(text, values, list(values), cotangents).items():
+        np.testing.assert_allclose(found[request.results[name]], value, rtol=1e-7, atol=1e-9)
+    return len(saved)
+
+
+@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(1000, 1300), marks=pytest.mark.whole)])
+def test_random_pairs(monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
+    """Where rows of 4 elements count as long, so that their statistics are saved, too."""
+    monkeypatch.setattr("kgen.gradients.saved._LONG", 3)
+    assert sum(map(check_pair, seeds)) > len(seeds) // 4
