@@ -12,9 +12,8 @@
 // Inputs:  x: float32, weight: float32, residual: float32 (updated in place), eps: float32 (by value)
 // Outputs: y: float32
 //
-// Chosen: rows: one thread takes a row of 21 elements and keeps it in registers, 21 elements each: one pass over memory.
-// Chosen: staged: rows are short, or no multiple of 16 bytes: a block moves all of its rows through shared memory.
-// Chosen: gaps: rows with gaps between them are read into shared memory one by one.
+// Chosen: rows: 8 threads share a row of 21 elements and keep it in registers, 3 elements each: one pass over memory.
+// Chosen: prefetched: operands that all rows share are loaded with the row, ahead of the reductions.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -36,56 +35,6 @@ static __device__ __forceinline__ void let_next_kernel_start()
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
-}
-
-// Reads the rows of a block into shared memory: `count` elements, then the last one up to `size`, since threads without
-// a row compute as well, and zeros may take long to divide.  Each thread issues all of its Each loads before it stores
-// the first.
-template <int Block, int Each, typename Access, typename T>
-static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int count, int size)
-{
-    constexpr int N = sizeof(Access) / sizeof(T);
-    if (count < size) {  // the last block
-        #pragma unroll 1
-        for (int i = N * threadIdx.x; i + N <= count; i += N * Block) {
-            *reinterpret_cast<Access*>(shared + i) = *reinterpret_cast<const Access*>(rows + i);
-        }
-        #pragma unroll 4
-        for (int i = count - count % N + threadIdx.x; i < size; i += Block) {
-            shared[i] = rows[min(i, count - 1)];
-        }
-        return;
-    }
-    Access some[Each];
-    #pragma unroll
-    for (int u = 0; u < Each; ++u) {
-        const int i = N * (u * Block + threadIdx.x);
-        if (i < size) {
-            some[u] = *reinterpret_cast<const Access*>(rows + i);
-        }
-    }
-    #pragma unroll
-    for (int u = 0; u < Each; ++u) {
-        const int i = N * (u * Block + threadIdx.x);
-        if (i < size) {
-            *reinterpret_cast<Access*>(shared + i) = some[u];
-        }
-    }
-}
-
-// Writes the results of a block's rows from shared memory.
-template <int Block, typename Access, typename T>
-static __device__ __forceinline__ void store_rows(T* rows, const T* shared, int count)
-{
-    constexpr int N = sizeof(Access) / sizeof(T);
-    #pragma unroll 4
-    for (int i = N * threadIdx.x; i <= count - N; i += N * Block) {
-        *reinterpret_cast<Access*>(rows + i) = *reinterpret_cast<const Access*>(shared + i);
-    }
-    if ((int)threadIdx.x < count % N) {  // the rest: only the last block's count is no multiple of N
-        const int i = count - 1 - threadIdx.x;
-        rows[i] = shared[i];
-    }
 }
 
 // A sum of floats, or of their squares.
@@ -138,67 +87,61 @@ fused_add_rmsnorm_gaps_element(const float weight_v,
 }
 
 // Where the rows lie; strides and steps in elements.
-struct fused_add_rmsnorm_gaps_reduce_regs21_staged_layout {
+struct fused_add_rmsnorm_gaps_reduce_regs24_layout {
+    long long residual_stride[1];  // of residual and y
     long long x_stride[1];
     int width;  // elements of a row
-    int x_step[1];  // along a row
 };
 
-// Rows of 21 elements, kept in registers: 128 rows a block, one thread a row.
-// Launch: ceil(n / 128) blocks of 128 threads, for n rows.
+// Rows of up to 24 elements, kept in registers: 16 rows a block, 8 threads a row.
+// Launch: ceil(n / 16) blocks of 128 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
-// Contiguous rows, staged through shared memory: residual and y.
-// Rows with gaps, staged through shared memory: x.
-// Aligned to 16 bytes: residual and y.
 // No other operand may overlap residual and y in memory.
 extern "C" __global__ void __launch_bounds__(128)
-fused_add_rmsnorm_gaps_reduce_regs21_staged(float* __restrict__ residual_ptr,
-                                            const float* x_ptr,
-                                            const float* weight_ptr,
-                                            float* __restrict__ y_ptr,
-                                            const float eps_v,
-                                            const fused_add_rmsnorm_gaps_reduce_regs21_staged_layout layout,
-                                            const unsigned int n)
+fused_add_rmsnorm_gaps_reduce_regs24(float* __restrict__ residual_ptr,
+                                     const float* x_ptr,
+                                     const float* weight_ptr,
+                                     float* __restrict__ y_ptr,
+                                     const float eps_v,
+                                     const fused_add_rmsnorm_gaps_reduce_regs24_layout layout,
+                                     const unsigned int n)
 {
-    alignas(16) __shared__ float residual_shared[2688];
-    alignas(16) __shared__ float x_shared[2772];
-    const unsigned int first_row = blockIdx.x * 128u;  // of this block
-    const int elements = (int)min(128u, n - first_row) * layout.width;  // of this block's rows
+    const int thread = threadIdx.x % 8;
+    const bool live = blockIdx.x * 16u + threadIdx.x / 8 < n;  // the last block may have fewer rows
+    const unsigned int row = live ? blockIdx.x * 16u + threadIdx.x / 8 : 0;
+    const int width = live ? layout.width : 0;
+    float* const residual_row = residual_ptr + row * layout.residual_stride[0];
+    float* const y_row = y_ptr + row * layout.residual_stride[0];
+    const float* const x_row = x_ptr + row * layout.x_stride[0];
     wait_for_earlier_kernels();
-    // x: neighbouring threads read neighbouring elements of a row, 6 rows at once.
-    if (threadIdx.x < 126) {
-        const int i = threadIdx.x % 21;
-        #pragma unroll
-        for (int u = 0; u < 22; ++u) {
-            const int r = threadIdx.x / 21 + 6 * u;
-            const unsigned int row = min(first_row + r, n - 1);  // the last block may have fewer rows
-            const float* const x_row = x_ptr + row * layout.x_stride[0];
-            x_shared[r * 21 + i] = x_row[i * layout.x_step[0]];
-        }
-    }
-    load_rows<128, 6, uint4>(residual_shared, residual_ptr + (long long)first_row * layout.width, elements, 128 * 21);
-    __syncthreads();
 
-    const int local_row = threadIdx.x;  // among the block's rows
-    float* const residual_row = residual_shared + local_row * 21;
-    float* const y_row = x_shared + local_row * 21;
-    const float* const x_row = x_shared + local_row * 21;
-
-    float residual_in[21];
-    float x_in[21];
-    float residual_kept[21];
+    float residual_in[3];
+    float x_in[3];
+    float weight_in[3];
+    float residual_kept[3];
     #pragma unroll
-    for (int v = 0; v < 21; ++v) {
-        residual_in[v] = residual_row[v];
-        x_in[v] = x_row[v];
+    for (int v = 0; v < 3; ++v) {
+        const int i = v * 8 + thread;
+        if (i < width) {
+            residual_in[v] = residual_row[i];
+            x_in[v] = x_row[i];
+            weight_in[v] = weight_ptr[i];
+        }
     }
 
     auto mean_acc = Sum<float>::identity();
     #pragma unroll
-    for (int v = 0; v < 21; ++v) {
-        auto mean_part = Sum<float>::identity();
-        fused_add_rmsnorm_gaps_pass(residual_in[v], x_in[v], mean_part, residual_kept[v]);
-        mean_acc.merge(mean_part);
+    for (int v = 0; v < 3; ++v) {
+        const int i = v * 8 + thread;
+        if (i < width) {
+            auto mean_part = Sum<float>::identity();
+            fused_add_rmsnorm_gaps_pass(residual_in[v], x_in[v], mean_part, residual_kept[v]);
+            mean_acc.merge(mean_part);
+        }
+    }
+    #pragma unroll
+    for (int d = 4; d > 0; d /= 2) {
+        mean_acc.merge(mean_acc.shuffle_xor(d));
     }
     const float mean_v = mean_acc.mean(layout.width);
     // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
@@ -206,15 +149,13 @@ fused_add_rmsnorm_gaps_reduce_regs21_staged(float* __restrict__ residual_ptr,
     const float t2 = rsqrtf(t);
 
     #pragma unroll
-    for (int v = 0; v < 21; ++v) {
-        const float weight_in = weight_ptr[v];
-        fused_add_rmsnorm_gaps_element(weight_in, residual_kept[v], t2, residual_row[v],
-                                       y_row[v]);
+    for (int v = 0; v < 3; ++v) {
+        const int i = v * 8 + thread;
+        if (i < width) {
+            fused_add_rmsnorm_gaps_element(weight_in[v], residual_kept[v], t2, residual_row[i],
+                                           y_row[i]);
+        }
     }
-
-    __syncthreads();
-    store_rows<128, uint4>(residual_ptr + (long long)first_row * layout.width, residual_shared, elements);
-    store_rows<128, uint4>(y_ptr + (long long)first_row * layout.width, x_shared, elements);
     let_next_kernel_start();
 }
 
@@ -506,19 +447,19 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_fused_add_rmsnorm_gaps_reduce_regs21_staged(const Arguments& a, const Space& space)
+static int launch_fused_add_rmsnorm_gaps_reduce_regs24(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(rows, 128);
-    const fused_add_rmsnorm_gaps_reduce_regs21_staged_layout layout = {
+    const long long row_blocks = kgen_ceil_div(rows, 16);
+    const fused_add_rmsnorm_gaps_reduce_regs24_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
         {(shape[1] != 1) ? strides[2][1] : 0},
         (int)width,
-        {(int)((shape[0] > 1) ? strides[2][0] : 0)},
     };
-    return launch(fused_add_rmsnorm_gaps_reduce_regs21_staged, row_blocks, 1, 128, true, a.stream,
+    return launch(fused_add_rmsnorm_gaps_reduce_regs24, row_blocks, 1, 128, true, a.stream,
                   a.residual_ptr, a.x_ptr, a.weight_ptr, a.y_ptr, a.eps_v, layout, (unsigned int)rows);
 }
 
@@ -546,9 +487,10 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (status == KGEN_SUCCESS) status = check_layout(arrays[3], 4, {1000000, 21}, {21, 1});
     if (status != KGEN_SUCCESS || (arrays[0].size == 0 && arrays[3].size == 0)) return status;
     if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
         arrays[2].address % 16 == 0 &&
         arrays[3].address % 16 == 0) {
-        choices[0].launch = launch_fused_add_rmsnorm_gaps_reduce_regs21_staged;
+        choices[0].launch = launch_fused_add_rmsnorm_gaps_reduce_regs24;
         choices[0].space = {2, {21, 1000000}, {{1, 21}, {1, 21}, {1, 29}, {1, 0}}};
         return KGEN_SUCCESS;
     }

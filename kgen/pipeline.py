@@ -54,13 +54,16 @@ from kgen.passes.linear_sums import linear_sums
 from kgen.passes.online import online_reductions
 from kgen.program import Program
 from kgen.schedule.any_layout import LayoutClass
+from kgen.schedule.cost import predict
 from kgen.schedule.elementwise.horizontal import horizontal
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.chains import fills_device, prefers_online, prefers_split
+from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.orders import Axes, copies, lie_alike
 from kgen.schedule.reduction.row_columns import suits_blocks
-from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule
 from kgen.schedule.reduction.single_row import beside_another, of_one_row
+from kgen.schedule.reduction.walks import columns_walk
 from kgen.schedule.step_layout import Placed, place
 from kgen.schedule.target import PORTABLE, Target
 from kgen.schedule.traffic import KernelTraffic, traffic
@@ -195,9 +198,8 @@ def choose_variant(
     def predicted(whole: Specialised) -> tuple[float, float]:
         """Seconds that a variant takes, and that its bytes need."""
         lowered = decide(whole, sizes, allocate(whole, sizes, here), target)
-        found = [(s.costs, _traffic(s)) for s in lowered.steps]
-        seconds = sum(rates.launch + costs[0][1] if costs else t.seconds(target) for costs, t in found)
-        return seconds, sum(t.least_seconds(target) for _, t in found)
+        seconds = sum(_predicted(s, target) for s in lowered.steps)
+        return seconds, sum(_traffic(s).least_seconds(target) for s in lowered.steps)
 
     taken, needed = predicted(usual)
     if taken <= rates.slow * needed:
@@ -254,6 +256,17 @@ def _bases(typed: Specialised, usual: Specialised, sizes: Sizes, target: Target)
         return [usual, typed.split]
     many = all(fills_device(s, sizes.extents, target) for s in typed.steps if isinstance(s, ReductionStep))
     return [usual, typed] if many and typed is not usual else [usual]
+
+
+def _predicted(step: LoweredStep, target: Target) -> float:
+    """Seconds of a kernel among others: from how it walks its space, where that is known."""
+    planned, launch = step.schedule, target.tuning.traffic.launch
+    if isinstance(planned, ColumnSchedule) and planned.template == "column_reduce" and not planned.split:
+        facts = facts_of(step.step, step.placed, target)
+        assert isinstance(facts, RowFacts)
+        walk = columns_walk(facts, Choice(planned, step.placed.space, ()))
+        return launch + predict(walk, target.tuning.chunk_costs)
+    return launch + step.costs[0][1] if step.costs else _traffic(step).seconds(target)
 
 
 def _traffic(step: LoweredStep) -> KernelTraffic:

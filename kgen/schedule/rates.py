@@ -48,6 +48,36 @@ class RowRates:
 
 
 @dataclass(frozen=True)
+class StagedRates:
+    """The same, to compare short rows that are staged with rows that are read in place.  Fitted to 1,400 launches of 87
+    programs (*Staged or in place*).
+    """
+
+    memory: float = 5e12
+    l2: float = 6.7e12
+    lines: float = 2.2e11
+    #: Instructions of warps a second.  Those of an operation, of a load or store, and of a thread beside its elements;
+    #: of an exchange of a word with another thread.
+    issue: float = 9.4e11
+    arithmetic: float = 0.5
+    load: float = 1.7
+    thread: float = 120
+    shuffle: float = 3.2
+    #: Those that read a group out of shared memory; that copy an element, or 16 aligned bytes, to it; and that copy an
+    #: element of rows with gaps.
+    staged: float = 3.6
+    copied: float = 10.5
+    spaced: float = 30
+    #: How much longer instructions take where shared memory leaves an SM fewer threads than it could have.
+    idle: float = 0.34
+    threads: int = 2048
+    shared_bytes: int = 220_000
+    launch: float = 1.4e-6
+    #: The norm by which these add up, as in :class:`CostModel`.
+    overlap: float = 2.5
+
+
+@dataclass(frozen=True)
 class CostModel:
     """The rates of a device, to predict the time of elementwise kernels.  Fitted to 151 programs by every family that
     applies (*Predicted times of elementwise families*).

@@ -13,7 +13,7 @@ from dataclasses import field
 from kgen.records import dataclass
 from kgen.schedule.column_tuning import Columns, ColumnTiles, NarrowColumns, ResidentColumns
 from kgen.schedule.latency import Latency
-from kgen.schedule.rates import CHUNK_COSTS, CostModel, RowRates, TrafficRates
+from kgen.schedule.rates import CHUNK_COSTS, CostModel, RowRates, StagedRates, TrafficRates
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,13 @@ class Rows:
     #: threads a row (a sum of two and its rmsnorm, 16 rows of 2048 bfloat16 1.26 us, 1.58 with 32; 16384 rows 65.8 and
     #: 66.1).
     several_elements: int = 16
-    #: Threads that might share a row whose elements are gathered.
+    #: Threads that might share a row whose elements are gathered, and a row that might not be staged.
     sharers: tuple[int, ...] = (2, 4, 8, 16)
+    sharers_in_place: tuple[int, ...] = (1, 2, 4, 8, 16)
+    #: Staged rows are read in place where that is predicted to take less than this fraction of the time, of so many
+    #: elements in all where the number of rows must not decide it.
+    gain_in_place: float = 0.97
+    many_elements: int = 1 << 27
     #: Elements for each of ``few_threads`` up to which threads are free, so that more share a row (tanh(x) / y of 2000
     #: rows of 256, quantised, 4.7 us, 6.1 with as many threads as for more rows).
     few_elements: int = 8
@@ -260,6 +265,7 @@ class Tuning:
     chains: Chains = field(default_factory=Chains)
     traffic: TrafficRates = field(default_factory=TrafficRates)
     row_rates: RowRates = field(default_factory=RowRates)
+    staged_rates: StagedRates = field(default_factory=StagedRates)
     costs: CostModel = field(default_factory=CostModel)
     chunk_costs: CostModel = field(default_factory=lambda: CHUNK_COSTS)
     latency: Latency = field(default_factory=Latency)

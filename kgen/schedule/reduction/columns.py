@@ -229,8 +229,10 @@ class _Columns:
         return lanes
 
     def has_enough(self, lanes: int) -> bool:
-        """Whether blocks with so many threads across columns keep a device busy without sharing columns."""
-        return self.tiles(lanes) * self.tuning.block >= self.tuning.enough_threads
+        """Whether blocks with so many threads across columns keep a device busy without sharing columns.  Where threads
+        have few elements each, half as many take less time than the merge of several blocks."""
+        short = self.each(self.tuning.block // lanes) <= self.tuning.few_each
+        return self.tiles(lanes) * self.tuning.block * (2 if short else 1) >= self.tuning.enough_threads
 
     def fewer(self, lanes: int) -> int:
         """Fewer threads across columns, where few columns would leave most of a device idle."""

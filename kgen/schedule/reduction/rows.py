@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal
@@ -15,6 +15,7 @@ from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES, margins, max_edge_elements
 from kgen.schedule.reduction.persistent import choose_shared_operand
 from kgen.schedule.reduction.reasons import row_reasons
+from kgen.schedule.reduction.row_cost import row_seconds
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.single_row import may_have_rows
 from kgen.schedule.reduction.streaming import streaming_accesses
@@ -40,8 +41,12 @@ def along_rows(facts: RowFacts) -> Choice:
     of another operand's order, or more or fewer threads a row, if that is predicted to be faster.
     """
     usual, rates = _in_order(facts), facts.tuning.traffic
-    gathered = any(usual.schedule.accesses[i].kind == "gather" for i in facts.reads)
-    if not gathered or not facts.bounded:
+    if not facts.bounded:
+        return usual
+    short = facts.reduced == 1 and facts.width <= facts.tuning.staging.longest_across
+    if short and (in_place := _read_in_place(facts, usual)) is not None:
+        return in_place
+    if not any(usual.schedule.accesses[i].kind == "gather" for i in facts.reads):
         return usual
 
     def counted(choice: Choice) -> KernelTraffic:
@@ -57,29 +62,59 @@ def along_rows(facts: RowFacts) -> Choice:
             there = _in_order(near)
             found = [there, *_by_other_threads(near, there)]
             others += [replace(choice, reasons=(*choice.reasons, what)) for choice in found]
-    best, least = usual, rates.gain * counted(usual).seconds_of_rows(facts.target)
+    return _cheapest(usual, others, rates.gain, lambda choice: counted(choice).seconds_of_rows(facts.target))
+
+
+def _cheapest(usual: Choice, others: Sequence[Choice], gain: float, seconds: Callable[[Choice], float]) -> Choice:
+    """The usual choice, or the one with the least predicted ``seconds``, if less than ``gain`` of the usual one's."""
+    best, least = usual, gain * seconds(usual)
     for choice in others:
-        seconds = counted(choice).seconds_of_rows(facts.target)
-        if seconds < least:
-            best, least = choice, seconds
+        taken = seconds(choice)
+        if taken < least:
+            best, least = choice, taken
     return best
 
 
-def _by_other_threads(facts: RowFacts, usual: Choice) -> Iterator[Choice]:
-    """The schedules whose rows are read in place by so many threads, where results may depend on that.
+def _read_in_place(facts: RowFacts, usual: Choice) -> Choice | None:
+    """The usual schedule, or one that reads rows in place, with so many threads a row; None where rows are not staged,
+    or beside operands that run across rows.
 
-    Staged rows that several threads share are faster than predicted (norms of 36 float32 and int32 48 us, 54 with 8
-    threads in place).
+    Where results depend on the threads, the number of rows decides nothing: they are taken for many.
     """
-    tuning, schedule = facts.tuning.rows, usual.schedule
+    many = facts if facts.may_depend_on_rows else replace(facts, space=_of_many_rows(facts))
+    staged = usual if many is facts else _in_order(many)
+    schedule, tuning = staged.schedule, facts.tuning.rows
     assert isinstance(schedule, RowSchedule)
-    if facts.is_few or facts.segment or not (facts.along and facts.may_depend_on_rows):
-        return
-    if schedule.stages and schedule.threads > 1:
-        return
-    for threads in tuning.sharers:
+    if not schedule.stages or schedule.crosses:
+        return None
+    others = list(_in_place(many, tuning.sharers_in_place))
+    best = _cheapest(staged, others, tuning.gain_in_place, lambda choice: row_seconds(many, choice))
+    assert isinstance(best.schedule, RowSchedule)
+    return usual if best is staged else _in_order(facts, best.schedule.threads)
+
+
+def _of_many_rows(facts: RowFacts) -> IterationSpace:
+    """The space with rows enough to keep a device busy."""
+    width, *others = facts.space.shape
+    many = max(facts.tuning.rows.many_elements // max(width, 1), 1)
+    return replace(facts.space, shape=(width, *(many for _ in others)))
+
+
+def _by_other_threads(facts: RowFacts, usual: Choice) -> Iterator[Choice]:
+    """:func:`_in_place`, where results may depend on that; not beside staged rows that several threads share."""
+    schedule = usual.schedule
+    assert isinstance(schedule, RowSchedule)
+    if not facts.is_few and facts.may_depend_on_rows and not (schedule.stages and schedule.threads > 1):
+        yield from _in_place(facts, facts.tuning.rows.sharers)
+
+
+def _in_place(facts: RowFacts, sharers: Sequence[int]) -> Iterator[Choice]:
+    """The schedules that read rows in place, by so many threads a row."""
+    tuning = facts.tuning.rows
+    for threads in sharers if facts.along and not facts.segment else ():
         each = -(-facts.width // threads)
-        if 1 < each <= tuning.elements and each * facts.bytes_of(facts.reads) <= tuning.kept_bytes:
+        fits = each <= tuning.elements and each * facts.bytes_of(facts.reads) <= tuning.kept_bytes
+        if fits and (each > 1 or threads == 1):
             yield _in_order(facts, threads)
 
 
