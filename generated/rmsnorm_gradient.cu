@@ -788,7 +788,7 @@ static int launch_rmsnorm_gradient_x_grad_rows_columns4096(const Arguments& a, c
     const long long width = shape[0];
     const long long resident = kgen_ceil_div(8192, kgen_max(width, 1)) * 132;
     const long long block_rows =
-        kgen_max(kgen_ceil_div(rows, (resident * kgen_max(kgen_ceil_div(rows, (resident * 64)), 1))), 1);
+        kgen_max(kgen_ceil_div(rows, ((resident * kgen_max(kgen_ceil_div(rows, (resident * 64)), 1)) * 2)), 1) * 2;
     const rmsnorm_gradient_x_grad_rows_columns4096_layout layout = {
         {(shape[1] != 1) ? strides[0][1] : 0},
         (int)width,
@@ -846,7 +846,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         choices[0].launch = launch_rmsnorm_gradient_x_grad_rows_columns4096;
         choices[0].space = {2, {4096, 16384}, {{1, 4096}, {1, 0}, {1, 4096}, {1, 0}, {1, 4096}}};
         choices[1].launch = launch_rmsnorm_gradient_weight_grad_columns;
-        choices[1].space = {2, {261, 4096}, {{0, 1}, {4096, 1}}};
+        choices[1].space = {2, {256, 4096}, {{0, 1}, {4096, 1}}};
         return KGEN_SUCCESS;
     }
     return KGEN_NOT_COVERED;
@@ -855,7 +855,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
 // The bytes of a call: buffers between kernels, then scratch memory, which the kernels use one after another.
 static size_t workspace_of()
 {
-    return 4276224;
+    return 4194304;
 }
 
 }  // namespace kgen_rmsnorm_gradient

@@ -33,6 +33,9 @@ WIDE = 8192
 #: Rows that a block adds up one by one, at most: as accurate as pairwise summation.
 MOST_ROWS = 64
 
+#: Blocks take a multiple of so many rows: partial sums of single rows are as large as the rows.
+ROWS_MULTIPLE = 2
+
 
 def with_column_sums(kernel: Graph) -> tuple[Graph, tuple[Step, ...]] | None:
     """The program with partial sums, and its steps; None where no kernel that goes along rows could sum over them."""
@@ -78,7 +81,8 @@ def block_count(rows: Bound, width: Bound) -> Bound:
     """How many blocks take so many rows: as many as fit a device, each with as many rows, or a multiple of these."""
     resident = Computed("*", RESIDENT_BLOCKS, _ceil(WIDE, width))
     waves = _ceil(rows, Computed("*", resident, MOST_ROWS))
-    return _ceil(rows, _ceil(rows, Computed("*", resident, waves)))
+    each = _ceil(rows, Computed("*", resident, Computed("*", waves, ROWS_MULTIPLE)))
+    return _ceil(rows, Computed("*", each, ROWS_MULTIPLE))
 
 
 def _product(dims: Sequence[Bound]) -> Bound:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from kgen.partition.column_sums import MOST_ROWS, RESIDENT_BLOCKS, WIDE
+from kgen.partition.column_sums import MOST_ROWS, RESIDENT_BLOCKS, ROWS_MULTIPLE, WIDE
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.records import dataclass
@@ -93,7 +93,7 @@ def row_columns_rule(schedule: RowColumnsSchedule, labels: Labels) -> Rule:
     """As many blocks as :func:`~kgen.partition.column_sums.block_count` says."""
     resident: Expr = ceil_div(WIDE, maximum(Name("width"), 1)) * RESIDENT_BLOCKS
     waves = maximum(ceil_div(Name("rows"), Name("resident") * MOST_ROWS), 1)
-    each = maximum(ceil_div(Name("rows"), Name("resident") * waves), 1)
+    each = maximum(ceil_div(Name("rows"), Name("resident") * waves * ROWS_MULTIPLE), 1) * ROWS_MULTIPLE
     lets = (*counts(schedule), ("resident", resident), ("block_rows", each))
     blocks = ceil_div(Name("rows"), Name("block_rows"))
     return Rule((blocks, Int(1), Int(1)), schedule.block, Name("rows"), tuple(row_fields(schedule, labels)), lets)
