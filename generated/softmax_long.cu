@@ -140,6 +140,28 @@ static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
+// Makes what is loaded opaque to the compiler, which would convert it in the branch of its load, and so wait for each
+// load before the next.
+template <typename T>
+static __device__ __forceinline__ void keep_loaded(T& x)
+{
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(T) % 4 == 0) {
+        unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
+        #pragma unroll
+        for (int w = 0; w < (int)sizeof(T) / 4; ++w) {
+            asm volatile("" : "+r"(words[w]));
+        }
+    } else if constexpr (sizeof(T) == 2) {
+        asm volatile("" : "+h"(reinterpret_cast<unsigned short&>(x)));
+    } else {
+        unsigned int byte = reinterpret_cast<unsigned char&>(x);
+        asm volatile("" : "+r"(byte));
+        reinterpret_cast<unsigned char&>(x) = (unsigned char)byte;
+    }
+#endif
+}
+
 // The maximum of some elements (peak), and the sum of exp(element - peak).
 template <typename T>
 struct LogSum {
@@ -266,12 +288,20 @@ softmax_long_element(const __nv_bfloat16 x_v,
     y_v = __float2bfloat16_rn(e_v * exp_sum_reciprocal);
 }
 
-// What goes into exp_sum, of one element.
+// Accumulates one element into exp_sum.
 static __device__ __forceinline__ void
-softmax_long_pass2(const __nv_bfloat16 x_v, float& exp_sum_acc)
+softmax_long_peak(const __nv_bfloat16 x_v, Max<float>& exp_sum_peak)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    exp_sum_acc = __bfloat162float(x_v);
+    exp_sum_peak.add(__bfloat162float(x_v));
+}
+
+// Accumulates one element into exp_sum.
+static __device__ __forceinline__ void
+softmax_long_pass2(const __nv_bfloat16 x_v, Exponentials<float>& exp_sum_acc)
+{
+    // y = e / sum(e, axis=-1, keepdims=true)
+    exp_sum_acc.add(__bfloat162float(x_v));
 }
 
 // One element of y.
@@ -402,50 +432,157 @@ softmax_long_reduce_regs1024_peeled_64bit(const __nv_bfloat16* x_ptr,
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_long_reduce_long_64bit_layout {
+struct softmax_long_reduce_regs16_64bit_layout {
     long long width;  // elements of a row
     long long y_step[1];  // along a row
     long long x_step[1];  // along a row
 };
 
-// Rows of any length, read again for each round of reductions: 512 threads a row. Indices are 64-bit.
-// Launch: a block of 512 threads for each row.
+// Rows of up to 16 elements, kept in registers: 32 rows a block, 2 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 32) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 blocks.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(512, 1)
-softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
-                               __nv_bfloat16* __restrict__ y_ptr,
-                               const softmax_long_reduce_long_64bit_layout layout)
+extern "C" __global__ void __launch_bounds__(64)
+softmax_long_reduce_regs16_64bit(const __nv_bfloat16* x_ptr,
+                                 __nv_bfloat16* __restrict__ y_ptr,
+                                 const softmax_long_reduce_regs16_64bit_layout layout,
+                                 const long long n)
 {
-    const int thread = threadIdx.x;
+    const int thread = threadIdx.x % 2;
+    const bool live = blockIdx.x * 32ll + threadIdx.x / 2 < n;  // the last block may have fewer rows
+    const long long width = live ? layout.width : 0;
     wait_for_earlier_kernels();
 
-    __shared__ LogSum<float> exp_sum_warp_partials[16];
-    auto exp_sum_acc = LogSum<float>::identity();
-    #pragma unroll 4
-    for (long long i = thread; i < layout.width; i += 512) {
-        const __nv_bfloat16 x_in = x_ptr[i * layout.x_step[0]];
-        float exp_sum_part[1];
-        softmax_long_pass2(x_in, exp_sum_part[0]);
-        exp_sum_acc.add(exp_sum_part);
+    __nv_bfloat16 x_in[8];
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const long long i = v * 2 + thread;
+        if (i < width) {
+            x_in[v] = x_ptr[i * layout.x_step[0]];
+        }
     }
-    exp_sum_acc.merge_lanes<32>();
-    if (threadIdx.x % 32 == 0) {
-        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        keep_loaded(x_in[v]);
     }
-    __syncthreads();
-    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
-    exp_sum_acc.merge_lanes<16>();
+
+    auto exp_sum_peak = Max<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const long long i = v * 2 + thread;
+        if (i < width) {
+            softmax_long_peak(x_in[v], exp_sum_peak);
+        }
+    }
+    #pragma unroll
+    for (int d = 1; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const long long i = v * 2 + thread;
+        if (i < width) {
+            auto exp_sum_part = exp_sum_terms.part();
+            softmax_long_pass2(x_in[v], exp_sum_part);
+            exp_sum_terms.merge(exp_sum_part);
+        }
+    }
+    #pragma unroll
+    for (int d = 1; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = exp_sum_acc.exp_sum();
     const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
 
-    #pragma unroll 4
-    for (long long i = thread; i < layout.width; i += 512) {
-        const __nv_bfloat16 x_in = x_ptr[i * layout.x_step[0]];
-        softmax_long_element2(x_in, m_v, exp_sum_reciprocal, y_ptr[i * layout.y_step[0]]);
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const long long i = v * 2 + thread;
+        if (i < width) {
+            softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_ptr[i * layout.y_step[0]]);
+        }
     }
-    let_next_kernel_start();
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_regs16_64bit2_layout {
+    long long y_stride[1];  // of y and x
+    long long width;  // elements of a row
+};
+
+// Rows of up to 16 elements, kept in registers: 32 rows a block, 2 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 32) blocks of 64 threads, for n rows.
+// Limits: fewer than 2^31 blocks.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(64)
+softmax_long_reduce_regs16_64bit2(const __nv_bfloat16* x_ptr,
+                                  __nv_bfloat16* __restrict__ y_ptr,
+                                  const softmax_long_reduce_regs16_64bit2_layout layout,
+                                  const long long n)
+{
+    const int thread = threadIdx.x % 2;
+    const bool live = blockIdx.x * 32ll + threadIdx.x / 2 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 32ll + threadIdx.x / 2 : 0;
+    const long long width = live ? layout.width : 0;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    wait_for_earlier_kernels();
+
+    __nv_bfloat16 x_in[8];
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const long long i = v * 2 + thread;
+        if (i < width) {
+            x_in[v] = x_row[i];
+        }
+    }
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        keep_loaded(x_in[v]);
+    }
+
+    auto exp_sum_peak = Max<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const long long i = v * 2 + thread;
+        if (i < width) {
+            softmax_long_peak(x_in[v], exp_sum_peak);
+        }
+    }
+    #pragma unroll
+    for (int d = 1; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const long long i = v * 2 + thread;
+        if (i < width) {
+            auto exp_sum_part = exp_sum_terms.part();
+            softmax_long_pass2(x_in[v], exp_sum_part);
+            exp_sum_terms.merge(exp_sum_part);
+        }
+    }
+    #pragma unroll
+    for (int d = 1; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const long long i = v * 2 + thread;
+        if (i < width) {
+            softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_row[i]);
+        }
+    }
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -536,6 +673,112 @@ softmax_long_reduce_regs64_64bit(const __nv_bfloat16* x_ptr,
 }
 
 // Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_regs128_peeled_64bit_layout {
+    long long y_stride[1];  // of y and x
+    long long width;  // elements of a row
+};
+
+// Rows of up to 131 elements, kept in registers: 8 rows a block, 8 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 8) blocks of 64 threads, for n rows.
+// Limits: fewer than 2^31 blocks.
+// Groups begin at multiples of 8 bytes in y; x must be aligned there as well.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(64)
+softmax_long_reduce_regs128_peeled_64bit(const __nv_bfloat16* x_ptr,
+                                         __nv_bfloat16* __restrict__ y_ptr,
+                                         const softmax_long_reduce_regs128_peeled_64bit_layout layout,
+                                         const long long n)
+{
+    const int thread = threadIdx.x % 8;
+    const bool live = blockIdx.x * 8ll + threadIdx.x / 8 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 8ll + threadIdx.x / 8 : 0;
+    const long long width = live ? layout.width : 0;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    // Groups begin at multiples of 8 bytes in y; the edge elements around them are accessed one by one.
+    const int head = (int)min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 4), width);
+    const long long end = width - (width - head) % 4;
+    const long long edges = head + width - end;
+    const long long e = thread < head ? thread : end + thread - head;
+    wait_for_earlier_kernels();
+
+    Pack<__nv_bfloat16, 4, 8> x_vec[4];
+    __nv_bfloat16 x_in;
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 4 * (v * 8 + thread);
+        if (i < end) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 4, 8>*>(x_row + i);
+        }
+    }
+    if (thread < edges) {
+        x_in = x_row[e];
+    }
+
+    auto exp_sum_peak = Max<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 4 * (v * 8 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            exp_sum_peak.add(group_max(x_vec[v]));
+        }
+    }
+    if (thread < edges) {
+        exp_sum_peak.add((float)x_in);
+    }
+    #pragma unroll
+    for (int d = 4; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 4 * (v * 8 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            auto exp_sum_part = exp_sum_terms.part();
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                softmax_long_pass(extract(x_vec[v], j), exp_sum_part);
+            }
+            exp_sum_terms.merge(exp_sum_part);
+        }
+    }
+    if (thread < edges) {
+        auto exp_sum_part = exp_sum_terms.part();
+        softmax_long_pass(x_in, exp_sum_part);
+        exp_sum_terms.merge(exp_sum_part);
+    }
+    #pragma unroll
+    for (int d = 4; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 4 * (v * 8 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            Pack<__nv_bfloat16, 4, 8> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 4, 8>*>(y_row + i) = y_vec;
+        }
+    }
+    if (thread < edges) {
+        softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
+    }
+}
+
+// Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs256_64bit_layout {
     long long y_stride[1];  // of y and x
     long long width;  // elements of a row
@@ -619,6 +862,112 @@ softmax_long_reduce_regs256_64bit(const __nv_bfloat16* x_ptr,
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
+    }
+}
+
+// Where the rows lie; strides and steps in elements.
+struct softmax_long_reduce_regs512_peeled_64bit_layout {
+    long long y_stride[1];  // of y and x
+    long long width;  // elements of a row
+};
+
+// Rows of up to 515 elements, kept in registers: 2 rows a block, 32 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 2) blocks of 64 threads, for n rows.
+// Limits: fewer than 2^31 blocks.
+// Groups begin at multiples of 8 bytes in y; x must be aligned there as well.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(64)
+softmax_long_reduce_regs512_peeled_64bit(const __nv_bfloat16* x_ptr,
+                                         __nv_bfloat16* __restrict__ y_ptr,
+                                         const softmax_long_reduce_regs512_peeled_64bit_layout layout,
+                                         const long long n)
+{
+    const int thread = threadIdx.x % 32;
+    const bool live = blockIdx.x * 2ll + threadIdx.x / 32 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 2ll + threadIdx.x / 32 : 0;
+    const long long width = live ? layout.width : 0;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    // Groups begin at multiples of 8 bytes in y; the edge elements around them are accessed one by one.
+    const int head = (int)min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 4), width);
+    const long long end = width - (width - head) % 4;
+    const long long edges = head + width - end;
+    const long long e = thread < head ? thread : end + thread - head;
+    wait_for_earlier_kernels();
+
+    Pack<__nv_bfloat16, 4, 8> x_vec[4];
+    __nv_bfloat16 x_in;
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 4 * (v * 32 + thread);
+        if (i < end) {
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 4, 8>*>(x_row + i);
+        }
+    }
+    if (thread < edges) {
+        x_in = x_row[e];
+    }
+
+    auto exp_sum_peak = Max<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 4 * (v * 32 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            exp_sum_peak.add(group_max(x_vec[v]));
+        }
+    }
+    if (thread < edges) {
+        exp_sum_peak.add((float)x_in);
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 4 * (v * 32 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            auto exp_sum_part = exp_sum_terms.part();
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                softmax_long_pass(extract(x_vec[v], j), exp_sum_part);
+            }
+            exp_sum_terms.merge(exp_sum_part);
+        }
+    }
+    if (thread < edges) {
+        auto exp_sum_part = exp_sum_terms.part();
+        softmax_long_pass(x_in, exp_sum_part);
+        exp_sum_terms.merge(exp_sum_part);
+    }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
+    const float m_v = exp_sum_acc.peak;
+    const float exp_sum_v = exp_sum_acc.exp_sum();
+    const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
+
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const long long i = head + 4 * (v * 32 + thread);
+        if (i < end) {
+            keep_packed(x_vec[v]);
+            Pack<__nv_bfloat16, 4, 8> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 4, 8>*>(y_row + i) = y_vec;
+        }
+    }
+    if (thread < edges) {
+        softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
 }
 
@@ -1392,7 +1741,7 @@ softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_long_reduce_long_64bit2_layout {
+struct softmax_long_reduce_long_64bit_layout {
     long long y_stride[1];  // of y and x
     long long width;  // elements of a row
 };
@@ -1404,9 +1753,9 @@ struct softmax_long_reduce_long_64bit2_layout {
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(512, 1)
-softmax_long_reduce_long_64bit2(const __nv_bfloat16* x_ptr,
-                                __nv_bfloat16* __restrict__ y_ptr,
-                                const softmax_long_reduce_long_64bit2_layout layout)
+softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
+                               __nv_bfloat16* __restrict__ y_ptr,
+                               const softmax_long_reduce_long_64bit_layout layout)
 {
     const int thread = threadIdx.x;
     const long long row = blockIdx.x;
@@ -1451,54 +1800,83 @@ softmax_long_reduce_long_64bit2(const __nv_bfloat16* x_ptr,
 }
 
 // Where the rows lie; strides and steps in elements.
-struct softmax_long_reduce_long_64bit3_layout {
+struct softmax_long_reduce_regs16_64bit3_layout {
     long long y_stride[1];  // of y and x
     long long width;  // elements of a row
     long long y_step[1];  // along a row
     long long x_step[1];  // along a row
 };
 
-// Rows of any length, read again for each round of reductions: 512 threads a row. Indices are 64-bit.
-// Launch: a block of 512 threads for each row.
+// Rows of up to 16 elements, kept in registers: 32 rows a block, 2 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 32) blocks of 64 threads, for n rows.
 // Limits: fewer than 2^31 blocks.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(512, 1)
-softmax_long_reduce_long_64bit3(const __nv_bfloat16* x_ptr,
-                                __nv_bfloat16* __restrict__ y_ptr,
-                                const softmax_long_reduce_long_64bit3_layout layout)
+extern "C" __global__ void __launch_bounds__(64)
+softmax_long_reduce_regs16_64bit3(const __nv_bfloat16* x_ptr,
+                                  __nv_bfloat16* __restrict__ y_ptr,
+                                  const softmax_long_reduce_regs16_64bit3_layout layout,
+                                  const long long n)
 {
-    const int thread = threadIdx.x;
-    const long long row = blockIdx.x;
+    const int thread = threadIdx.x % 2;
+    const bool live = blockIdx.x * 32ll + threadIdx.x / 2 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 32ll + threadIdx.x / 2 : 0;
+    const long long width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
     wait_for_earlier_kernels();
 
-    __shared__ LogSum<float> exp_sum_warp_partials[16];
-    auto exp_sum_acc = LogSum<float>::identity();
-    #pragma unroll 4
-    for (long long i = thread; i < layout.width; i += 512) {
-        const __nv_bfloat16 x_in = x_row[i * layout.x_step[0]];
-        float exp_sum_part[1];
-        softmax_long_pass2(x_in, exp_sum_part[0]);
-        exp_sum_acc.add(exp_sum_part);
+    __nv_bfloat16 x_in[8];
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const long long i = v * 2 + thread;
+        if (i < width) {
+            x_in[v] = x_row[i * layout.x_step[0]];
+        }
     }
-    exp_sum_acc.merge_lanes<32>();
-    if (threadIdx.x % 32 == 0) {
-        exp_sum_warp_partials[threadIdx.x / 32] = exp_sum_acc;
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        keep_loaded(x_in[v]);
     }
-    __syncthreads();
-    exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 16];
-    exp_sum_acc.merge_lanes<16>();
+
+    auto exp_sum_peak = Max<float>::identity();
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const long long i = v * 2 + thread;
+        if (i < width) {
+            softmax_long_peak(x_in[v], exp_sum_peak);
+        }
+    }
+    #pragma unroll
+    for (int d = 1; d > 0; d /= 2) {
+        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
+    }
+
+    auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const long long i = v * 2 + thread;
+        if (i < width) {
+            auto exp_sum_part = exp_sum_terms.part();
+            softmax_long_pass2(x_in[v], exp_sum_part);
+            exp_sum_terms.merge(exp_sum_part);
+        }
+    }
+    #pragma unroll
+    for (int d = 1; d > 0; d /= 2) {
+        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
+    }
+    auto exp_sum_acc = exp_sum_terms.log_sum();
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = exp_sum_acc.exp_sum();
     const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
 
-    #pragma unroll 4
-    for (long long i = thread; i < layout.width; i += 512) {
-        const __nv_bfloat16 x_in = x_row[i * layout.x_step[0]];
-        softmax_long_element2(x_in, m_v, exp_sum_reciprocal, y_row[i * layout.y_step[0]]);
+    #pragma unroll
+    for (int v = 0; v < 8; ++v) {
+        const long long i = v * 2 + thread;
+        if (i < width) {
+            softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_row[i * layout.y_step[0]]);
+        }
     }
-    let_next_kernel_start();
 }
 
 }  // namespace kgen_softmax_long
@@ -1801,20 +2179,35 @@ static int launch_softmax_long_reduce_regs1024_peeled_64bit(const Arguments& a, 
                   a.x_ptr, a.y_ptr, layout, rows);
 }
 
-static int launch_softmax_long_reduce_long_64bit(const Arguments& a, const Space& space)
+static int launch_softmax_long_reduce_regs16_64bit(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = rows;
-    const softmax_long_reduce_long_64bit_layout layout = {
+    const long long row_blocks = kgen_ceil_div(rows, 32);
+    const softmax_long_reduce_regs16_64bit_layout layout = {
         width,
         {(shape[0] > 1) ? strides[0][0] : 0},
         {(shape[0] > 1) ? strides[1][0] : 0},
     };
-    return launch(softmax_long_reduce_long_64bit, row_blocks, 1, 512, true, a.stream,
-                  a.x_ptr, a.y_ptr, layout);
+    return launch(softmax_long_reduce_regs16_64bit, row_blocks, 1, 64, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout, rows);
+}
+
+static int launch_softmax_long_reduce_regs16_64bit2(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = kgen_ceil_div(rows, 32);
+    const softmax_long_reduce_regs16_64bit2_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        width,
+    };
+    return launch(softmax_long_reduce_regs16_64bit2, row_blocks, 1, 64, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout, rows);
 }
 
 static int launch_softmax_long_reduce_regs64_64bit(const Arguments& a, const Space& space)
@@ -1832,6 +2225,21 @@ static int launch_softmax_long_reduce_regs64_64bit(const Arguments& a, const Spa
                   a.x_ptr, a.y_ptr, layout, rows);
 }
 
+static int launch_softmax_long_reduce_regs128_peeled_64bit(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = kgen_ceil_div(rows, 8);
+    const softmax_long_reduce_regs128_peeled_64bit_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        width,
+    };
+    return launch(softmax_long_reduce_regs128_peeled_64bit, row_blocks, 1, 64, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout, rows);
+}
+
 static int launch_softmax_long_reduce_regs256_64bit(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
@@ -1844,6 +2252,21 @@ static int launch_softmax_long_reduce_regs256_64bit(const Arguments& a, const Sp
         width,
     };
     return launch(softmax_long_reduce_regs256_64bit, row_blocks, 1, 64, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout, rows);
+}
+
+static int launch_softmax_long_reduce_regs512_peeled_64bit(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long rows = shape[1];
+    const long long width = shape[0];
+    const long long row_blocks = kgen_ceil_div(rows, 2);
+    const softmax_long_reduce_regs512_peeled_64bit_layout layout = {
+        {(shape[1] != 1) ? strides[0][1] : 0},
+        width,
+    };
+    return launch(softmax_long_reduce_regs512_peeled_64bit, row_blocks, 1, 64, true, a.stream,
                   a.x_ptr, a.y_ptr, layout, rows);
 }
 
@@ -1967,36 +2390,36 @@ static int launch_softmax_long_reduce_long_peeled_64bit(const Arguments& a, cons
                   a.x_ptr, a.y_ptr, layout);
 }
 
-static int launch_softmax_long_reduce_long_64bit2(const Arguments& a, const Space& space)
+static int launch_softmax_long_reduce_long_64bit(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
     const long long row_blocks = rows;
-    const softmax_long_reduce_long_64bit2_layout layout = {
+    const softmax_long_reduce_long_64bit_layout layout = {
         {(shape[1] != 1) ? strides[0][1] : 0},
         width,
     };
-    return launch(softmax_long_reduce_long_64bit2, row_blocks, 1, 512, true, a.stream,
+    return launch(softmax_long_reduce_long_64bit, row_blocks, 1, 512, true, a.stream,
                   a.x_ptr, a.y_ptr, layout);
 }
 
-static int launch_softmax_long_reduce_long_64bit3(const Arguments& a, const Space& space)
+static int launch_softmax_long_reduce_regs16_64bit3(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = rows;
-    const softmax_long_reduce_long_64bit3_layout layout = {
+    const long long row_blocks = kgen_ceil_div(rows, 32);
+    const softmax_long_reduce_regs16_64bit3_layout layout = {
         {(shape[1] != 1) ? strides[0][1] : 0},
         width,
         {(shape[0] > 1) ? strides[0][0] : 0},
         {(shape[0] > 1) ? strides[1][0] : 0},
     };
-    return launch(softmax_long_reduce_long_64bit3, row_blocks, 1, 512, true, a.stream,
-                  a.x_ptr, a.y_ptr, layout);
+    return launch(softmax_long_reduce_regs16_64bit3, row_blocks, 1, 64, true, a.stream,
+                  a.x_ptr, a.y_ptr, layout, rows);
 }
 
 const Operand OPERANDS[] = {
@@ -2023,24 +2446,52 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
+        n1 * 2 >= 449 &&
         n1 % 8 != 0 &&
+        kgen_ceil_div((n1 / 8) * 8, 8) >= 2 &&
         kgen_ceil_div((n1 / 8) * 8, 8) <= 128) {
         choices[0].launch = launch_softmax_long_reduce_regs1024_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
     if (n0 == 1 &&
-        n1 == 1) {
-        choices[0].launch = launch_softmax_long_reduce_long_64bit;
+        n1 == 1 &&
+        n1 <= 1) {
+        choices[0].launch = launch_softmax_long_reduce_regs16_64bit;
         choices[0].space = {2, {n1, n0}, {{1, 1}, {1, 1}}};
         return KGEN_SUCCESS;
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
+        n1 <= 16 &&
+        n1 * 2 <= 448 &&
+        n1 % 8 != 0 &&
+        n1 >= 2 &&
+        n1 <= 16) {
+        choices[0].launch = launch_softmax_long_reduce_regs16_64bit2;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n1 >= 2 &&
+        n1 * 2 <= 448 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) <= 8) {
         choices[0].launch = launch_softmax_long_reduce_regs64_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
+        n1 >= 17 &&
+        n1 * 2 <= 448 &&
+        n1 % 8 != 0 &&
+        n1 % 4 != 0 &&
+        kgen_ceil_div((n1 / 4) * 4, 4) >= 2 &&
+        kgen_ceil_div((n1 / 4) * 4, 4) <= 32) {
+        choices[0].launch = launch_softmax_long_reduce_regs128_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
@@ -2056,7 +2507,20 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
+        n1 >= 17 &&
+        n1 * 2 <= 448 &&
+        n1 % 8 != 0 &&
+        n1 % 4 != 0 &&
+        kgen_ceil_div((n1 / 4) * 4, 4) >= 33 &&
+        kgen_ceil_div((n1 / 4) * 4, 4) <= 128) {
+        choices[0].launch = launch_softmax_long_reduce_regs512_peeled_64bit;
+        choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
+        return KGEN_SUCCESS;
+    }
+    if (arrays[0].address % 16 == 0 &&
+        arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
+        n1 * 2 >= 449 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 33 &&
         kgen_ceil_div(n1, 8) <= 128) {
@@ -2067,6 +2531,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
+        n1 * 2 >= 449 &&
         n1 % 8 != 0 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 129 &&
         kgen_ceil_div((n1 / 8) * 8, 8) <= 512) {
@@ -2077,6 +2542,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
+        n1 * 2 >= 449 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 129 &&
         kgen_ceil_div(n1, 8) <= 512) {
@@ -2087,6 +2553,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
+        n1 * 2 >= 449 &&
         n1 % 8 != 0 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 513 &&
         kgen_ceil_div((n1 / 8) * 8, 8) <= 1024) {
@@ -2097,6 +2564,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
+        n1 * 2 >= 449 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 513 &&
         kgen_ceil_div(n1, 8) <= 1024) {
@@ -2107,6 +2575,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
+        n1 * 2 >= 449 &&
         n1 % 8 != 0 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 1025 &&
         kgen_ceil_div((n1 / 8) * 8, 8) <= 2048) {
@@ -2117,6 +2586,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
+        n1 * 2 >= 449 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 1025 &&
         kgen_ceil_div(n1, 8) <= 2048) {
@@ -2126,6 +2596,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
+        n1 * 2 >= 449 &&
         n1 % 8 != 0 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 2049 &&
         n1 >= 2) {
@@ -2135,16 +2606,18 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
+        n1 * 2 >= 449 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 2049 &&
         n1 >= 2) {
-        choices[0].launch = launch_softmax_long_reduce_long_64bit2;
+        choices[0].launch = launch_softmax_long_reduce_long_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
     if (n0 >= 2 &&
-        n1 == 1) {
-        choices[0].launch = launch_softmax_long_reduce_long_64bit3;
+        n1 == 1 &&
+        n1 <= 1) {
+        choices[0].launch = launch_softmax_long_reduce_regs16_64bit3;
         choices[0].space = {2, {n1, n0}, {{1, 1}, {1, 1}}};
         return KGEN_SUCCESS;
     }

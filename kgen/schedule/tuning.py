@@ -139,6 +139,11 @@ class Rows:
     loop_threads: int = 512
     #: In files for rows of any length: threads that share a row, and vectors that each keeps ("Rows of any length").
     open_mappings: tuple[tuple[int, int], ...] = ((4, 2), (8, 4), (32, 4), (128, 4), (256, 8), (512, 8))
+    #: Of short rows there that are no multiple of a vector: elements of a group; the longest rows that are taken
+    #: element by element; threads that share these, and elements that each keeps.
+    open_vector: int = 4
+    open_shortest: int = 16
+    open_elements: tuple[int, int] = (2, 8)
     #: The same for rows that are read once: more blocks on an SM, of which some read while others merge (variances of
     #: 26650 elements 248 us, 275 with 512 threads, 272 with 128).
     walk_threads: int = 256

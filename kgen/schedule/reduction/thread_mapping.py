@@ -129,7 +129,7 @@ def _of_any_length(row: Demand) -> ThreadMapping:
     """One of a few mappings, for files whose rows have any length: threads keep a few groups, or walk the row."""
     tuning = row.tuning
     most = row.vectors(tuning.elements, tuning.kept_bytes)
-    for threads, vectors in tuning.open_mappings if row.group > 1 else ():
+    for threads, vectors in tuning.open_mappings if row.group > 1 else (tuning.open_elements,):
         each = min(vectors, most)
         if threads >= row.least and row.count <= threads * each:
             return one_row_mapping(threads, each, tuning=tuning)

@@ -78,7 +78,17 @@ class RowTraversal:
         vector = max(1, self.facts.target.vector_bytes // self.largest) if helps else 1
         while self.sharing is not None and vector > 1 and vector * self.sharing > self.facts.width:
             vector //= 2
-        return vector
+        return self._of_any_length(vector)
+
+    def _of_any_length(self, vector: int) -> int:
+        """``vector``, or fewer elements for short rows in files for any length, which are not staged: with fewer edge
+        elements, fewer threads share a row."""
+        facts, tuning = self.facts, self.facts.tuning.rows
+        if facts.along or vector == 1 or facts.width * self.largest >= tuning.shortest_peeled:
+            return vector
+        if facts.width % vector == 0:
+            return vector
+        return 1 if facts.width <= tuning.open_shortest else min(vector, tuning.open_vector)
 
     @cached_property
     def has_whole_vectors(self) -> bool:
