@@ -2445,9 +2445,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (status != KGEN_SUCCESS || arrays[1].size == 0) return status;
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
-        n1 >= 2 &&
-        n1 * 2 >= 449 &&
+        n1 >= 17 &&
         n1 % 8 != 0 &&
+        n1 * 2 >= 449 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 2 &&
         kgen_ceil_div((n1 / 8) * 8, 8) <= 128) {
         choices[0].launch = launch_softmax_long_reduce_regs1024_peeled_64bit;
@@ -2465,7 +2465,6 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
         n1 <= 16 &&
-        n1 * 2 <= 448 &&
         n1 % 8 != 0 &&
         n1 >= 2 &&
         n1 <= 16) {
@@ -2476,7 +2475,6 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
-        n1 * 2 <= 448 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) <= 8) {
         choices[0].launch = launch_softmax_long_reduce_regs64_64bit;
@@ -2486,9 +2484,8 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 17 &&
-        n1 * 2 <= 448 &&
         n1 % 8 != 0 &&
-        n1 % 4 != 0 &&
+        n1 * 2 <= 448 &&
         kgen_ceil_div((n1 / 4) * 4, 4) >= 2 &&
         kgen_ceil_div((n1 / 4) * 4, 4) <= 32) {
         choices[0].launch = launch_softmax_long_reduce_regs128_peeled_64bit;
@@ -2508,9 +2505,8 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 17 &&
-        n1 * 2 <= 448 &&
         n1 % 8 != 0 &&
-        n1 % 4 != 0 &&
+        n1 * 2 <= 448 &&
         kgen_ceil_div((n1 / 4) * 4, 4) >= 33 &&
         kgen_ceil_div((n1 / 4) * 4, 4) <= 128) {
         choices[0].launch = launch_softmax_long_reduce_regs512_peeled_64bit;
@@ -2520,7 +2516,6 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
-        n1 * 2 >= 449 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 33 &&
         kgen_ceil_div(n1, 8) <= 128) {
@@ -2530,9 +2525,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
-        n1 >= 2 &&
-        n1 * 2 >= 449 &&
+        n1 >= 17 &&
         n1 % 8 != 0 &&
+        n1 * 2 >= 449 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 129 &&
         kgen_ceil_div((n1 / 8) * 8, 8) <= 512) {
         choices[0].launch = launch_softmax_long_reduce_regs4096_peeled_64bit;
@@ -2542,7 +2537,6 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
-        n1 * 2 >= 449 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 129 &&
         kgen_ceil_div(n1, 8) <= 512) {
@@ -2552,9 +2546,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
-        n1 >= 2 &&
-        n1 * 2 >= 449 &&
+        n1 >= 17 &&
         n1 % 8 != 0 &&
+        n1 * 2 >= 449 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 513 &&
         kgen_ceil_div((n1 / 8) * 8, 8) <= 1024) {
         choices[0].launch = launch_softmax_long_reduce_regs8192_peeled_64bit;
@@ -2564,7 +2558,6 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
-        n1 * 2 >= 449 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 513 &&
         kgen_ceil_div(n1, 8) <= 1024) {
@@ -2574,9 +2567,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
-        n1 >= 2 &&
-        n1 * 2 >= 449 &&
+        n1 >= 17 &&
         n1 % 8 != 0 &&
+        n1 * 2 >= 449 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 1025 &&
         kgen_ceil_div((n1 / 8) * 8, 8) <= 2048) {
         choices[0].launch = launch_softmax_long_reduce_regs16384_peeled_64bit;
@@ -2586,7 +2579,6 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
         n1 >= 2 &&
-        n1 * 2 >= 449 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 1025 &&
         kgen_ceil_div(n1, 8) <= 2048) {
@@ -2596,17 +2588,16 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
-        n1 * 2 >= 449 &&
         n1 % 8 != 0 &&
+        n1 * 2 >= 449 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 2049 &&
-        n1 >= 2) {
+        n1 >= 17) {
         choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return KGEN_SUCCESS;
     }
     if (arrays[0].address % 16 == 0 &&
         arrays[1].address % 16 == 0 &&
-        n1 * 2 >= 449 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 2049 &&
         n1 >= 2) {

@@ -14,6 +14,7 @@ from kgen.aot import aot_lower
 from kgen.compile_spec import CompileSpec
 from kgen.dtypes import FLOAT32
 from kgen.families import launch_of
+from kgen.launcher.classes import extent_classes
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.layout.kinds import index_bits
 from kgen.lowering import Lowered
@@ -111,6 +112,17 @@ def test_room_of_unaligned_groups(hosts: dict[int, Host]) -> None:
         x, out = array(APART + 4, (n,), None, FLOAT32), array(2 * APART + 4, (n,), None, FLOAT32)
         _, ((kernel, _),) = hosts[1].decided([x, out])
         assert kernel == ("inputs1_contiguous_unaligned" if n + beyond(256, 4) < 2**31 else "inputs1_rows_3d_64bit")
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "i8"])
+def test_every_length_has_a_kernel(dtype: str) -> None:
+    """Also multiples of smaller vectors, of which short rows are taken."""
+    program, spec = pipeline.load("out = a - max(a, axis=-1, keepdims=true)"), CompileSpec(dtype, {"a": (None, None)})
+    lowered, _ = aot_lower(program, spec)
+    assert isinstance(lowered, Lowered)
+    classes = extent_classes(lowered, spec.operands(program))
+    for n in (*range(1, 600), *range(4090, 4110), *range(16370, 16400)):
+        assert any(one.has((3, n)) for one in classes), n
 
 
 SQUARE: dict[str, tuple[int | None, ...]] = {"a": (None, None)}

@@ -68,6 +68,11 @@ class RowTraversal:
 
     @cached_property
     def vector(self) -> int:
+        """Elements that a thread may take at once; 1 where groups do not help."""
+        return self._of_any_length(self.widest)
+
+    @cached_property
+    def widest(self) -> int:
         """Elements that fill the widest access; 1 where groups do not help.
 
         They do not help where the operands that vary along all dimensions are strided along the row: the consecutive
@@ -78,17 +83,18 @@ class RowTraversal:
         vector = max(1, self.facts.target.vector_bytes // self.largest) if helps else 1
         while self.sharing is not None and vector > 1 and vector * self.sharing > self.facts.width:
             vector //= 2
-        return self._of_any_length(vector)
+        return vector
 
     def _of_any_length(self, vector: int) -> int:
         """``vector``, or fewer elements for short rows in files for any length, which are not staged: with fewer edge
         elements, fewer threads share a row."""
         facts, tuning = self.facts, self.facts.tuning.rows
-        if facts.along or vector == 1 or facts.width * self.largest >= tuning.shortest_peeled:
+        if facts.along or vector == 1 or facts.width % vector == 0:
             return vector
-        if facts.width % vector == 0:
-            return vector
-        return 1 if facts.width <= tuning.open_shortest else min(vector, tuning.open_vector)
+        if facts.width <= tuning.open_shortest:
+            return 1
+        is_short = vector > tuning.open_vector and facts.width * self.largest < tuning.shortest_peeled
+        return tuning.open_vector if is_short else vector
 
     @cached_property
     def has_whole_vectors(self) -> bool:
@@ -119,7 +125,7 @@ class RowTraversal:
         facts = self.facts
         long = not facts.along or facts.width * self.largest >= facts.tuning.rows.shortest_peeled
         if self.vector > 1 and facts.reduced == 1 and long and self.sharing is None:
-            return choose_anchor(facts, self.consecutive, self.vector)
+            return choose_anchor(facts, self.consecutive, self.widest)  # of multiples of a narrower vector, too
         return None, frozenset()
 
     @property
