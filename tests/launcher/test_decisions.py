@@ -114,7 +114,7 @@ def test_room_of_unaligned_groups(hosts: dict[int, Host]) -> None:
         assert kernel == ("inputs1_contiguous_unaligned" if n + beyond(256, 4) < 2**31 else "inputs1_rows_3d_64bit")
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "i8"])
+@pytest.mark.parametrize("dtype", ["f64", "f32", "f16", "i8"])
 def test_every_length_has_a_kernel(dtype: str) -> None:
     """Also multiples of smaller vectors, of which short rows are taken."""
     program, spec = pipeline.load("out = a - max(a, axis=-1, keepdims=true)"), CompileSpec(dtype, {"a": (None, None)})

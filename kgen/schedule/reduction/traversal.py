@@ -89,7 +89,7 @@ class RowTraversal:
         """``vector``, or fewer elements for short rows in files for any length, which are not staged: with fewer edge
         elements, fewer threads share a row."""
         facts, tuning = self.facts, self.facts.tuning.rows
-        if facts.along or vector == 1 or facts.width % vector == 0:
+        if facts.along or vector <= 2 or facts.width % vector == 0:
             return vector
         if facts.width <= tuning.open_shortest:
             return 1
