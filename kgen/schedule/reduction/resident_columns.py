@@ -59,6 +59,8 @@ def map_columns(columns: Demand) -> ResidentMapping | None:
     for most, narrowest in (*ragged, *tuning.ways, *thin):
         threads = _threads(columns, group * columns.resident_bytes, most)
         usual = next(n for least, n in tuning.lanes if group * columns.smallest >= least)
+        if threads > 1 and height <= tuning.short and group * columns.smallest < WORD:
+            usual = tuning.lanes_of_short
         lanes = max(min(usual, tuning.largest_block // threads), tuning.smallest_block // threads)
         while _left(lanes, threads, group * columns.states) > tuning.shared_bytes:
             lanes //= 2
