@@ -92,6 +92,7 @@ def test_helpers_and_files_agree() -> None:
         *OVERLAP,
         "exp_scaled_2_24",
         "keep_packed",
+        "take_packed",
         "keep_loaded",
         "keep_loads_above",
         "load_run",
