@@ -41,12 +41,10 @@ def along_rows(facts: RowFacts) -> Choice:
     of another operand's order, or more or fewer threads a row, if that is predicted to be faster.
     """
     usual, rates = _in_order(facts), facts.tuning.traffic
-    if not facts.bounded:
-        return usual
-    short = facts.reduced == 1 and facts.width <= facts.tuning.staging.longest_across
+    short = facts.along and facts.reduced == 1 and facts.width <= facts.tuning.staging.longest_across
     if short and (in_place := _read_in_place(facts, usual)) is not None:
         return in_place
-    if not any(usual.schedule.accesses[i].kind == "gather" for i in facts.reads):
+    if not facts.bounded or not any(usual.schedule.accesses[i].kind == "gather" for i in facts.reads):
         return usual
 
     def counted(choice: Choice) -> KernelTraffic:
@@ -79,9 +77,10 @@ def _read_in_place(facts: RowFacts, usual: Choice) -> Choice | None:
     """The usual schedule, or one that reads rows in place, with so many threads a row; None where rows are not staged,
     or beside operands that run across rows.
 
-    Where results depend on the threads, the number of rows decides nothing: they are taken for many.
+    Where results depend on the threads, or no call is known yet, the number of rows decides nothing: they are taken for
+    many.
     """
-    many = facts if facts.may_depend_on_rows else replace(facts, space=_of_many_rows(facts))
+    many = facts if facts.bounded and facts.may_depend_on_rows else replace(facts, space=_of_many_rows(facts))
     staged = usual if many is facts else _in_order(many)
     schedule, tuning = staged.schedule, facts.tuning.rows
     assert isinstance(schedule, RowSchedule)
