@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 import traceback
+import warnings
 from collections.abc import Callable
 
 from kgen import pipeline, resources  # noqa: F401  the stages
@@ -24,7 +25,9 @@ def prepare_forks() -> None:
 def in_a_fork(do: Callable[[], None]) -> tuple[int, str]:
     """The exit status of a process that did it, 1 after an exception, and the end of what it said."""
     with tempfile.TemporaryFile() as output:
-        child = os.fork()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of JAX, whose threads no fork needs
+            child = os.fork()
         if child == 0:
             os.dup2(output.fileno(), 1)
             os.dup2(output.fileno(), 2)

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 from kgen.call.arguments import bind
 from kgen.call.saving import Call, is_differentiable, run_and_save, saved_gradients
 from kgen.diagnostics import error
+from kgen.dynamo import opaque
 
 if TYPE_CHECKING:
     from kgen.call.saving import Differentiable
 
 
+@opaque
 def recorder(args: tuple[Any, ...], named: Mapping[str, Any]) -> Callable[..., Any] | None:
     """What runs a call whose tensors record gradients, have tangents, or belong to torch.func.
 

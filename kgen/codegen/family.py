@@ -95,6 +95,8 @@ class Parameters:
             found.add(Parameter("buffer" if operand.role == "buffer" else "pointer", number), declaration)
         for number in sorted(step.graph.gathered | step.graph.scattered):
             operand = step.graph.operands[number]
+            if not operand.shape:
+                continue
             declaration = f"const ArrayShape<{len(operand.shape)}> {names.shape(operand.name)}"
             found.add(Parameter("shape", number, rank=len(operand.shape)), declaration)
         return found

@@ -140,7 +140,8 @@ def sources(step: Step, selected: Iterable[int]) -> list[Argument]:
         pointer, shape = names.pointer(operand.name), names.shape(operand.name)
         const = "" if number in step.graph.scattered else "const "
         found.append(Argument("source", number, f"{const}{storage_type(operand.dtype)}* {pointer}"))
-        found.append(Argument("source", number, f"const ArrayShape<{len(operand.shape)}>& {shape}"))
+        if operand.shape:
+            found.append(Argument("source", number, f"const ArrayShape<{len(operand.shape)}>& {shape}"))
     return found
 
 

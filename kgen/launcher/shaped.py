@@ -70,6 +70,8 @@ def _shapes(one: ExtentClass, numbers: Numbers) -> Iterator[Member]:
     for number in sorted({n for step in steps for n in step.graph.gathered | step.graph.scattered}):
         array = one.lowered.arrays[number]
         value = f"{{{{{_list(numbers, array.shape)}}}, {{{_list(numbers, array.strides)}}}}}"
+        if not array.shape:
+            continue
         yield Member(f"ArrayShape<{len(array.shape)}> {shape(graph.operands[number].name)}", value)
 
 

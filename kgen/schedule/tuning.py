@@ -111,7 +111,7 @@ class Rows:
     sharers_in_place: tuple[int, ...] = (1, 2, 4, 8, 16)
     #: Staged rows are read in place where that is predicted to take less than this fraction of the time, of so many
     #: elements in all where the number of rows must not decide it.
-    gain_in_place: float = 0.97
+    gain_in_place: float = 0.95
     many_elements: int = 1 << 27
     #: Elements for each of ``few_threads`` up to which threads are free, so that more share a row (tanh(x) / y of 2000
     #: rows of 256, quantised, 4.7 us, 6.1 with as many threads as for more rows).

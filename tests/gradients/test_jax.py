@@ -20,8 +20,8 @@ W = RNG.standard_normal(4)
 
 
 @pytest.fixture(autouse=True)
-def float64() -> Iterator[None]:
-    with jax.enable_x64(True):
+def float64_on_the_cpu() -> Iterator[None]:
+    with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
         yield
 
 

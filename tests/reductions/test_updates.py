@@ -284,7 +284,7 @@ def test_random_updates_find_what_is_wrong(rule: str) -> None:
 
 def test_explained() -> None:
     """``explain`` says why there are several kernels, and why in this order."""
-    kernel = kgen.jit("inout p\no = sum(p, axis=0)\np = p - max(p, axis=1, keepdims=true)")
+    kernel = kgen.jit("inout p\no = max(p, axis=0)\np = p - max(p, axis=1, keepdims=true)")
     said = str(kernel.explain(kgen.spec((512, 512), "f32")))
     assert "order: updates `p` after its reads in kernel 1" in said
     said = str(kgen.jit("out = sum(x) / max(x, axis=0)").explain(kgen.spec((512, 512), "f32")))
