@@ -17,5 +17,5 @@ def sized(usual: T, small: T) -> T:
     return small if SANITIZER else usual
 
 
-#: Of tests whose kernels fault on purpose.
-without_sanitizer = pytest.mark.skipif(SANITIZER, reason="the sanitizer reports the fault")
+#: Of tests whose kernels fault on purpose, or that run those of other libraries (cuDNN's attention has hazards).
+without_sanitizer = pytest.mark.skipif(SANITIZER, reason="the sanitizer reports faults that are meant or not ours")

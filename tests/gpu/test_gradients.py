@@ -11,6 +11,8 @@ import pytest
 
 import kgen
 
+from .sanitizer import without_sanitizer
+
 torch: Any = pytest.importorskip("torch", reason="these are gradients of torch")
 pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::DeprecationWarning")]  # of torch about itself
 Function = Callable[..., Any]
@@ -105,6 +107,7 @@ def test_within_a_captured_graph(program: tuple[Function, Function, list[Any]]) 
     close(found, torch.autograd.grad(plain(*leaves).sin().sum(), leaves))
 
 
+@without_sanitizer
 def test_a_language_model_trains_as_torchs() -> None:
     """``examples/training/char_lm.py``: its loss falls, and is that of torch's functions but for rounding."""
     example = run_path(str(Path(__file__).parents[2] / "examples" / "training" / "char_lm.py"))
