@@ -10,11 +10,16 @@ from typing import Any
 import pytest
 
 import kgen
+from kgen.runtime.cuda.driver import probe
 
 from .sanitizer import without_sanitizer
 
 torch: Any = pytest.importorskip("torch", reason="these are gradients of torch")
-pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::DeprecationWarning")]  # of torch about itself
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of torch about itself
+]
 Function = Callable[..., Any]
 
 PROGRAMS: dict[str, tuple[str, Function, tuple[tuple[int, ...], ...]]] = {
