@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgen.runtime.cuda.driver import probe
-from tests.llm.references import CASES
+from tests.llm.cases import CASES
 from tests.llm.test_kernels import assert_right, run
 
 pytestmark = [

@@ -11,7 +11,8 @@ import pytest
 import kgen
 from tests.fuzz.test_reductions import as_tuple, reference
 
-from .references import CASES, Array, Draw
+from .cases import CASES, Draw
+from .references import Array
 
 FOLDER = Path(__file__).parents[2] / "examples" / "llm"
 

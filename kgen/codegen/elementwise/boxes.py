@@ -6,11 +6,11 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 from kgen.codegen import names
 from kgen.codegen.arguments import BY_NAME, Argument
-from kgen.codegen.context import (
+from kgen.codegen.context import LayoutContext
+from kgen.codegen.elementwise.context import (
     BoxContext,
     BoxLoadContext,
     BoxLoopContext,
-    LayoutContext,
     OffsetContext,
     OperandContext,
     SideContext,

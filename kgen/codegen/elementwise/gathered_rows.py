@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument, used
 from kgen.codegen.atomics import group_update_of, update_of
-from kgen.codegen.context import ElementContext, GatheredContext
+from kgen.codegen.context import ElementContext
 from kgen.codegen.element import Element, Statement, Writer
+from kgen.codegen.elementwise.context import GatheredContext
 from kgen.codegen.family import Unit
 from kgen.codegen.gathers import needed, row_at
 from kgen.codegen.helpers import GATHER, LOAD_GATHERED

@@ -7,11 +7,11 @@ from functools import cached_property
 
 from kgen.codegen import names
 from kgen.codegen.arguments import BY_NAME, Argument
-from kgen.codegen.context import (
+from kgen.codegen.context import LayoutContext
+from kgen.codegen.elementwise.context import (
     EitherContext,
     GatheredContext,
     GroupContext,
-    LayoutContext,
     OffsetContext,
     OperandContext,
     TransposedContext,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kgen.codegen import names
-from kgen.codegen.context import HorizontalContext, PartContext
+from kgen.codegen.elementwise.context import HorizontalContext, PartContext
 from kgen.codegen.family import Family, Parameters, Unit, Written
 from kgen.codegen.kernels import Parameter
 from kgen.codegen.layouts import filled, labels_of

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from kgen.codegen import names
 from kgen.codegen.arguments import BY_NAME, Argument
-from kgen.codegen.context import KernelContext, LayoutContext, OffsetContext, OperandContext, ResultContext
+from kgen.codegen.context import LayoutContext
+from kgen.codegen.elementwise.context import KernelContext, OffsetContext, OperandContext, ResultContext
 from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Unit, Written
 from kgen.codegen.helpers import LOAD_UNALIGNED

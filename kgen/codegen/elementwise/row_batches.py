@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
-from kgen.codegen.context import BatchContext
+from kgen.codegen.elementwise.context import BatchContext
 from kgen.codegen.elementwise.rows import RowsWriter
 from kgen.codegen.family import Unit, Written
 from kgen.codegen.helpers import GATHER

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
-from kgen.codegen.context import LayoutContext, PairContext
+from kgen.codegen.context import LayoutContext
+from kgen.codegen.elementwise.context import PairContext
 from kgen.codegen.elementwise.rows import RowsWriter
 from kgen.codegen.family import Unit, Written
 from kgen.codegen.layouts import index_decomposition

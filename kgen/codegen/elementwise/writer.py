@@ -9,8 +9,9 @@ from kgen.codegen import names
 from kgen.codegen.arguments import Argument
 from kgen.codegen.bodies import LAYOUT_TYPES, template_fields
 from kgen.codegen.c_types import index_types
-from kgen.codegen.context import EntryContext, FieldContext, OperandContext
+from kgen.codegen.context import FieldContext
 from kgen.codegen.element import Element
+from kgen.codegen.elementwise.context import EntryContext, OperandContext
 from kgen.codegen.family import Parameters, Unit, Written
 from kgen.codegen.helpers import FIND_COORDINATES, OFFSET_OF
 from kgen.codegen.kernels import Parameter

@@ -9,8 +9,8 @@ from kgen.codegen.element import Statement
 from kgen.codegen.layouts import access_labels, struct_fields
 from kgen.codegen.reduction.calls import Declare
 from kgen.codegen.reduction.column_context import ColumnContext, NarrowContext, ResidentContext
-from kgen.codegen.reduction.context import RowsContext
 from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.row_context import RowsContext
 from kgen.codegen.reduction.states import States
 from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass

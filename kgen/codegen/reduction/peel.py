@@ -8,10 +8,11 @@ from dataclasses import replace
 from kgen.codegen import names
 from kgen.codegen.element import Element
 from kgen.codegen.reduction.calls import Calls, Values, reads_of
-from kgen.codegen.reduction.context import Blocks, Declared, Part, Peel, Read, Work
+from kgen.codegen.reduction.context import Declared, Part, Read, Work
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.places import RowPlaces, Uses
 from kgen.codegen.reduction.registers import Registers
+from kgen.codegen.reduction.row_context import Blocks, Peel
 from kgen.codegen.reduction.states import States, part_of, thread_state
 from kgen.codegen.spelling import register_type
 from kgen.records import dataclass

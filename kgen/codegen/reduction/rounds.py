@@ -9,10 +9,11 @@ from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Element, Writer
 from kgen.codegen.reduction.accumulators import Accumulator
 from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
-from kgen.codegen.reduction.context import Part, Round, State, Value, Work
+from kgen.codegen.reduction.context import Part, State, Value, Work
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.peel import EdgeElements
 from kgen.codegen.reduction.registers import Registers
+from kgen.codegen.reduction.row_context import Round
 from kgen.codegen.reduction.sections import access_of, label_of
 from kgen.codegen.reduction.states import States, first_of, part_of, result_of, thread_state
 from kgen.codegen.reduction.two_steps import TwoSteps

@@ -8,11 +8,12 @@ from dataclasses import replace
 from kgen.codegen import names
 from kgen.codegen.helpers import LOAD_WORDS, TAKE_PACKED
 from kgen.codegen.layouts import alignment_comment, no_overlap_comment
-from kgen.codegen.reduction.context import Ahead, ColumnSum, RowsContext, Value
+from kgen.codegen.reduction.context import Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.places import RowPlaces
 from kgen.codegen.reduction.registers import Registers
+from kgen.codegen.reduction.row_context import Ahead, ColumnSum, RowsContext
 from kgen.codegen.reduction.rows import RowKernel
 from kgen.records import dataclass
 from kgen.schedule.reduction.row_columns import RowColumnsSchedule

@@ -10,16 +10,7 @@ from kgen.codegen.element import PRIMARY, Element, Writer
 from kgen.codegen.helpers import CLUSTER
 from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
 from kgen.codegen.reduction.comment import row_comment
-from kgen.codegen.reduction.context import (
-    Declared,
-    Division,
-    Final,
-    Persistent,
-    Round,
-    RowsContext,
-    SegmentValues,
-    Value,
-)
+from kgen.codegen.reduction.context import Declared, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.narrow import narrow_divisors, narrow_stores
 from kgen.codegen.reduction.operands import Operands
@@ -28,6 +19,7 @@ from kgen.codegen.reduction.peel import EdgeElements
 from kgen.codegen.reduction.places import RowPlaces, place_coordinates, row_coordinates
 from kgen.codegen.reduction.registers import Registers, kept_values
 from kgen.codegen.reduction.rounds import Rounds
+from kgen.codegen.reduction.row_context import Division, Final, Persistent, Round, RowsContext, SegmentValues
 from kgen.codegen.reduction.row_groups import exchange_lanes, is_exact, resident_accesses, start_of_group, stores_words
 from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.reduction.segments import Segments

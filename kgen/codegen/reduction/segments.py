@@ -13,11 +13,11 @@ from typing import Literal
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Writer
 from kgen.codegen.reduction.column_values import ColumnArrays, lasting
-from kgen.codegen.reduction.context import Round, SegmentValues
 from kgen.codegen.reduction.facts import Facts
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.rounds import Rounds
+from kgen.codegen.reduction.row_context import Round, SegmentValues
 from kgen.codegen.reduction.sections import access_of, label_of
 from kgen.codegen.reduction.states import States, part_of, result_of
 from kgen.codegen.spelling import Expr, register_type

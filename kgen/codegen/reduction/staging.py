@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from kgen.codegen import names
-from kgen.codegen.reduction.context import Declared, SpacedOperand, Staged, StagedOperand
+from kgen.codegen.reduction.context import Declared
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.places import RowPlaces, row_coordinates
+from kgen.codegen.reduction.row_context import SpacedOperand, Staged, StagedOperand
 from kgen.schedule.reduction.schedule import WARP
 from kgen.schedule.target import WORD
 

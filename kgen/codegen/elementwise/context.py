@@ -1,0 +1,391 @@
+"""The contexts for the templates of elementwise kernels."""
+
+from __future__ import annotations
+
+from kgen.codegen.context import KernelText, LayoutContext
+from kgen.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OperandContext:
+    """One operand, with the names that a kernel body uses.
+
+    ``shifted``: whether groups are loaded as aligned blocks and shifted.  ``stride``: from one element of a group to
+    the next, where only the call knows it.
+    """
+
+    pointer: str
+    type: str
+    value: str
+    pack: str
+    shifted: bool = False
+    stride: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetContext:
+    """The lines that compute the offset for one stride pattern.
+
+    ``kept``: the array that keeps it for stores, empty where nothing is stored there.
+    """
+
+    lines: tuple[str, ...]
+    name: str = ""
+    kept: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultContext:
+    """Results that a thread keeps in an array until it has read everything: ``place`` is where element ``j`` goes."""
+
+    pointer: str
+    type: str
+    value: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelContext:
+    """One ``__global__`` function.
+
+    With an alignment anchor, ``before`` is the number of elements of the first group that lie before the first element.
+    ``packed``, ``direct_at_i`` and ``direct_at_e`` are the lines that call the element function: on element ``j`` of
+    the packs, or directly on memory at ``i`` or ``e``; those of ``into_results`` write to ``results``.  Packs are
+    stored where the ``conditions`` hold.  ``offsets``: of element ``e``; ``offsets_at_j``: of element ``j`` of a group.
+    ``types``: what it is a template over, where kernels call it; else empty.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    group: int
+    index: str
+    first: str
+    before: str
+    layout: LayoutContext | None
+    needs_index: bool
+    once: tuple[OperandContext, ...]
+    reads: tuple[OperandContext, ...]
+    writes: tuple[OperandContext, ...]
+    offsets: tuple[OffsetContext, ...]
+    offsets_at_j: tuple[OffsetContext, ...]
+    conditions: tuple[str, ...]
+    packed: tuple[str, ...]
+    direct_at_i: tuple[str, ...]
+    direct_at_e: tuple[str, ...]
+    signed: str
+    results: tuple[ResultContext, ...] = ()
+    last: int = 0  # from a thread's first element to its last, where they are a block apart
+    into_results: tuple[str, ...] = ()
+    types: str = ""
+
+    @property
+    def packs(self) -> bool:
+        """Whether operands move as packs."""
+        return self.group > 1 and bool(self.reads or self.writes)
+
+    @property
+    def shifts(self) -> bool:
+        """Whether operands are read in shifted blocks."""
+        return any(t.shifted for t in self.reads)
+
+
+@dataclass(frozen=True, slots=True)
+class TransposedContext:
+    """An operand that a tile kernel transposes in shared memory.
+
+    ``pack`` is the type of its loads, ``tile_pack`` the type in the tile.
+    """
+
+    name: str
+    pointer: str
+    pack: str
+    tile_pack: str
+    loaded: str
+    tile: str
+    value: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class EitherContext:
+    """An operand that a tile kernel transposes in shared memory where ``condition`` holds, which a call decides."""
+
+    pointer: str
+    type: str
+    value: str
+    read: str
+    tile: str
+    is_transposed: str
+    condition: str
+
+
+@dataclass(frozen=True, slots=True)
+class GatheredContext:
+    """A row at a computed place.  ``row``: its address, which the lines of ``find`` set.
+
+    Of a row that is written: ``element`` names an element, or what is written instead of one outside of the operand;
+    ``mover`` is the function that takes a group, and ``update`` the one that combines an element with what is there.
+    """
+
+    type: str
+    row: str
+    find: tuple[str, ...]
+    pack: str
+    value: str
+    element: str
+    mover: str
+    update: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupContext:
+    """A row or tile kernel.  ``OperandContext.pointer`` is the whole address (or element) here.
+
+    With an alignment anchor, ``before`` is the number of elements of a row's first group that lie before the row;
+    ``anchor`` is the address of the row in the anchor.  ``inside``: for each shifted operand, the condition that the
+    aligned blocks of a group lie within the operand.  A tile kernel reads ``early`` before it waits for its tile, and
+    ``reads`` afterwards.  ``along``: the coordinate along the fastest dimension, in groups.  ``conditions`` and
+    ``types``: as in :class:`KernelContext`.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    group: int
+    side: int
+    index: str
+    signed: str
+    layout: LayoutContext
+    anchor: str
+    before: str
+    inside: tuple[str, ...]
+    scalars: tuple[OperandContext, ...]
+    columns: tuple[OperandContext, ...]
+    early: tuple[OperandContext, ...]
+    reads: tuple[OperandContext, ...]
+    writes: tuple[OperandContext, ...]
+    transposed: tuple[TransposedContext, ...]
+    either: tuple[EitherContext, ...]
+    offsets: tuple[OffsetContext, ...]
+    conditions: tuple[str, ...]
+    packed: tuple[str, ...]
+    direct: tuple[str, ...]
+    thread: str
+    along: str
+    types: str
+    gathered: tuple[GatheredContext, ...]
+    is_part: bool = False
+
+    @property
+    def packs(self) -> bool:
+        """Whether operands move as packs."""
+        return bool(self.transposed) or (self.group > 1 and bool(self.reads or self.writes or self.gathered))
+
+
+@dataclass(frozen=True, slots=True)
+class PairContext:
+    """A kernel in which a thread has a group of ``rows`` rows.
+
+    ``reads_each``, ``columns_each``: what each row ``k`` reads; ``reads_once``, ``once``: what all share.  ``along``:
+    the coordinate along rows, in groups; empty where a row is one group.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    group: int
+    rows: int
+    index: str
+    signed: str
+    thread: str
+    along: str
+    layout: LayoutContext
+    offsets: tuple[OffsetContext, ...]
+    reads_each: tuple[OperandContext, ...]
+    reads_once: tuple[OperandContext, ...]
+    columns_each: tuple[OperandContext, ...]
+    once: tuple[OperandContext, ...]
+    writes: tuple[OperandContext, ...]
+    packed: tuple[str, ...]
+    types: str = ""
+    is_part: bool = False
+
+    @property
+    def packs(self) -> bool:
+        """Whether operands move as packs."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class BatchContext:
+    """A kernel in which a thread has ``batch`` groups, ``apart`` threads from each other.
+
+    ``places``: declarations of the offsets of stride patterns, which ``offsets`` sets.  ``coordinates``: those that are
+    kept for each group.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    group: int
+    batch: int
+    index: str
+    signed: str
+    offset_type: str
+    thread: str
+    apart: str
+    layout: LayoutContext
+    offsets: tuple[OffsetContext, ...]
+    places: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    scalars: tuple[OperandContext, ...]
+    columns: tuple[OperandContext, ...]
+    reads: tuple[OperandContext, ...]
+    writes: tuple[OperandContext, ...]
+    gathered: tuple[GatheredContext, ...]
+    packed: tuple[str, ...]
+    types: str = ""
+    is_part: bool = False
+
+    @property
+    def packs(self) -> bool:
+        """Whether operands move as packs."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class PartContext:
+    """A part of a horizontal kernel: its device function, and the lines that call it."""
+
+    text: KernelText
+    call: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HorizontalContext:
+    """A kernel whose blocks are divided among several parts.  ``layout``: the name of its struct."""
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    layout: str
+    parts: tuple[PartContext, ...]
+    types: str = ""
+    is_part: bool = False
+
+    @property
+    def packs(self) -> bool:
+        """Whether operands move as packs."""
+        return any(part.text.packs for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class SideContext:
+    """A side of a box: the names of a block's first element, of the coordinate that numbers boxes and of the side's
+    length; and the elements of a box.  ``whole``: the name of whether the box has so many; empty where no loop goes
+    along this side.
+    """
+
+    first: str
+    number: str
+    length: str
+    box: int
+    whole: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoxLoadContext:
+    """An operand that is read before the others are needed.
+
+    ``loaded``: a thread's groups in registers.  ``group``: the place of a group in memory.  ``tile``: the array in
+    shared memory and its size; ``to_tile``: element ``j`` of a group there, empty where it stays in registers.
+    """
+
+    type: str
+    pack: str
+    loaded: str
+    group: str
+    tile: str = ""
+    to_tile: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BoxLoopContext:
+    """A loop over a thread's ``each`` groups of ``group`` elements, which goes along one side.
+
+    ``places``: lines that find the first group's place in the box.  ``start``: coordinates, offsets and pointers.
+    ``at``: the coordinate of group ``k`` along the side.  ``beside``: whether the groups are inside along all other
+    sides; ``whole``: whether all are along this one; ``inside``: whether group ``k`` is.  ``offsets``: lines for
+    coordinates and offsets of the group.
+    """
+
+    each: int
+    group: int
+    places: tuple[str, ...]
+    start: tuple[str, ...]
+    at: str
+    beside: str
+    whole: str
+    inside: str
+    offsets: tuple[str, ...]
+    loads: tuple[BoxLoadContext, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoxContext:
+    """A box kernel.
+
+    ``staged``: loads that go by way of shared memory, one loop for each order in which operands are read.  ``early``:
+    those that stay in registers.  ``last`` computes the outputs by ``call``, with groups of ``reads`` and ``writes``.
+    ``uses_index``: whether the program reads coordinates.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    index: str
+    signed: str
+    group: int
+    layout: LayoutContext
+    sides: tuple[SideContext, ...]
+    scalars: tuple[OperandContext, ...]
+    offsets: tuple[OffsetContext, ...]
+    staged: tuple[BoxLoopContext, ...]
+    early: BoxLoopContext
+    last: BoxLoopContext
+    reads: tuple[OperandContext, ...]
+    writes: tuple[OperandContext, ...]
+    call: tuple[str, ...]
+    uses_index: bool
+
+    @property
+    def packs(self) -> bool:
+        """Whether operands move as packs."""
+        return self.group > 1 or any(loop.group > 1 for loop in self.staged)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryContext:
+    """A kernel that calls a function template.  ``signature``: lines with its name and parameters."""
+
+    name: str
+    comment: str
+    block: int
+    signature: tuple[str, ...]
+    call: tuple[str, ...]
+
+    template = "entry.cu.j2"
+    packs = False

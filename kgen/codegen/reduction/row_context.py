@@ -1,0 +1,281 @@
+"""The contexts for the templates of kernels that go along rows."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kgen.codegen.context import LayoutContext
+from kgen.codegen.reduction.context import Call, Declared, IndexTypes, Read, State, Stored, Value, Work
+from kgen.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentValues:
+    """The lines that compute values of a segment, with the arrays for those that are read later."""
+
+    arrays: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A round of reductions: the ``work`` on each group and on each ``edge`` element, then the exchange of states.
+
+    ``meets``: whether warps exchange states.  ``waits``: whether it must wait until all blocks of the
+    cluster have begun: it is the first that sends messages.  ``arrived``: the mbarrier that counts their ``bytes``.
+    ``results``: the row's results; ``follows``: the lines that compute a row's values from them; ``segments``: what is
+    computed for each segment then.  ``over``: what the threads that share a segment reduce each to one state
+    (``segment``), or the values of segments, by their first thread (``merged``).
+    """
+
+    states: tuple[State, ...]
+    work: Work
+    edge: Work | None
+    meets: bool
+    arrived: str
+    bytes: str
+    waits: bool = False
+    coordinates: tuple[str, ...] = ()
+    results: tuple[Value, ...] = ()
+    follows: tuple[str, ...] = ()
+    segments: SegmentValues | None = None
+    over: Literal["row", "segment", "merged"] = "row"
+
+    @property
+    def lane_by_lane(self) -> tuple[State, ...]:
+        """States that the threads of a warp merge by one shuffle distance after the other."""
+        return tuple(s for s in self.states if s.by_warp or not s.lanes)
+
+    @property
+    def warp_by_warp(self) -> tuple[State, ...]:
+        """States of warps that are merged in the same way."""
+        return tuple(s for s in self.states if not s.lanes)
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """A group is multiplied by ``reciprocals``, and divided again if ``is_exact_division`` is then false."""
+
+    is_exact_division: str
+    reciprocals: tuple[str, ...]
+    by_reciprocal: Call
+    by_division: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """How the elements of a row's outputs are written.
+
+    ``is_exact_division``: the name of that flag in the call for an ``edge`` element.  ``late``: the registers that
+    ``late_loads`` fill for all groups, ahead of the first store.
+    """
+
+    reads: tuple[Read, ...]
+    packs: tuple[Stored, ...]
+    call: Call
+    divided: Division | None
+    edge: Work | None
+    coordinates: tuple[str, ...]
+    is_exact_division: str = ""
+    late: tuple[Declared, ...] = ()
+    late_loads: tuple[Read, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The aligned blocks of ``bytes`` bytes by which groups of a shifted operand are loaded."""
+
+    type: str
+    row: str
+    name: str
+    off: str
+    bytes: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Peel:
+    """The peeling of a row: where its groups begin and end.
+
+    Groups begin where ``operand`` is aligned to ``bytes`` bytes: at least ``margin`` elements after the row's start,
+    and they end at least ``rest`` elements before its end, so that aligned blocks lie within the operands ``inside``.
+    Elements before and after the groups are edge elements.
+    """
+
+    operand: str
+    row: str
+    bytes: int
+    size: int
+    margin: int
+    rest: int
+    inside: str
+    blocks: tuple[Blocks, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StagedOperand:
+    """An operand whose rows a block moves through shared memory.
+
+    ``pitch``: the distance of rows there.  ``read``, ``write``: the functions, or empty.
+    """
+
+    type: str
+    row: str
+    array: str
+    pitch: str
+    place: str
+    read: str
+    write: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpacedOperand:
+    """An operand with gaps between its rows, read element by element.
+
+    ``coordinates``: lines that give the coordinates of row ``row``; ``start``: where that begins; ``value``: element
+    ``i`` of it.
+    """
+
+    name: str
+    array: str
+    pitch: str
+    coordinates: tuple[str, ...]
+    start: Value
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """Rows that a block moves through shared memory.
+
+    ``arrays``: declarations.  ``row_distance``: how many rows apart those of neighbouring threads are, which avoids
+    bank conflicts; 0 where they are neighbours.  ``rows_per_thread``: whether a thread takes several rows.
+    """
+
+    arrays: tuple[Declared, ...]
+    operands: tuple[StagedOperand, ...]
+    spaced: tuple[SpacedOperand, ...]
+    row_distance: int
+    warps: int
+    rows_per_thread: bool
+
+    @property
+    def writes(self) -> bool:
+        return any(o.write for o in self.operands)
+
+
+@dataclass(frozen=True, slots=True)
+class Persistent:
+    """The row operand that persistent clusters keep in shared memory, since all their rows use it."""
+
+    type: str
+    in_smem: str
+    value: str
+    coordinates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSum:
+    """The sums of a block's rows: of each group of columns ``name``, an element of what is ``declared``.
+
+    ``row``: of partial sums, the block's own, where they are stored after the last row, each group at its ``place``.
+    """
+
+    type: str
+    declared: str
+    name: str
+    row: Value
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Of an operand, what is loaded of the next row while a block works on one.
+
+    ``row``: the pointer to its start, which goes on by ``advance``.  ``take``: the statement by which
+    the row that begins takes it.
+    """
+
+    row: Value
+    advance: str
+    declared: Declared
+    read: Read
+    take: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowsContext(IndexTypes):
+    """A kernel that goes along rows, which are register-resident or walked in a loop.
+
+    ``group``: the elements of one access.  ``vectors``: a thread's groups of a row in registers; 0 if it walks the row.
+    ``checks_last``: only a thread's last group is checked against the row's end (``loads_check_all``: but all loads
+    are).  ``kept_loaded``: what is loaded in branches, and converted later.  ``entries``: the number of states that
+    warps exchange, of all blocks of the cluster.  ``exchange_lanes``: how many lanes of each warp merge them, a power
+    of two.  ``segments``: of which a thread has a part; ``segment``: the elements of each.
+
+    ``sums``: of a block that takes several rows, for which it loads what they all have in common
+    (``shared_loads``), and, ``ahead`` of its work on a row, the next one.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    blocks_per_sm: int
+    threads: int
+    rows: int
+    group: int
+    vectors: int
+    cluster: int
+    is_exact: bool
+    is_64bit: bool
+    split: bool
+    layout: LayoutContext
+    packs: bool
+    width: str
+    end: str
+    begin: str
+    last: str
+    group_start: str
+    checks_last: bool
+    loads_check_all: bool
+    entries: int
+    exchange_lanes: int
+    needs_row: bool
+    row_coordinates: tuple[str, ...]
+    place_coordinates: tuple[str, ...]
+    pointers: tuple[Value, ...]
+    peel: Peel | None
+    staged: Staged | None
+    guards_rows: bool
+    persistent: Persistent | None
+    fetched: tuple[Value, ...]
+    values: tuple[str, ...]
+    resident: tuple[Declared, ...]
+    loads: tuple[Read, ...]
+    kept_loaded: tuple[str, ...]
+    load_coordinates: tuple[str, ...]
+    edge_loads: tuple[Read, ...]
+    rounds: tuple[Round, ...]
+    final: Final | None
+    stores: tuple[str, ...]
+    segment_threads: int
+    segments: int
+    segment: int
+    segment_values: SegmentValues | None
+    segment_coordinates: tuple[str, ...]
+    segment_stores: tuple[str, ...]
+    sums: tuple[ColumnSum, ...] = ()
+    shared: tuple[Declared, ...] = ()
+    shared_loads: tuple[Read, ...] = ()
+    ahead: tuple[Ahead, ...] = ()
+
+    @property
+    def in_one_segment(self) -> bool:
+        return self.segments < self.vectors
+
+    @property
+    def met(self) -> tuple[Round, ...]:
+        """The rounds in which warps exchange states."""
+        return tuple(r for r in self.rounds if r.meets and r.over != "segment")
