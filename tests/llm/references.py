@@ -11,7 +11,6 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-Arguments = dict[str, Array]
 
 Results = tuple[Array, ...]
 
