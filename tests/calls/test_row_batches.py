@@ -66,12 +66,16 @@ def test_sums_at_repeated_places(device: str, rng: np.random.Generator, dtype: s
 
 
 def test_several_tables_and_coordinates(device: str, rng: np.random.Generator) -> None:
-    """Vectors beside them, single elements, interleaved pairs, and places computed of coordinates."""
+    """Beside vectors, single elements, interleaved pairs and places made of coordinates; with the bits of others."""
     a, b = rng.standard_normal((30, 40)).astype("float32"), rng.standard_normal((6, 7, 40)).astype("float32")
     pairs, s = rng.standard_normal((50, 80)).astype("float32"), rng.standard_normal((50, 1)).astype("float32")
     i, j = rng.integers(0, 30, 50), rng.integers(0, 7, 50)
     text = "out = a[i] * s + b[index(0) % 6, j] * x[:, ::2] - x[:, 1::2] + index(0)"
     found = call(device, text, a=a, i=i, s=s, b=b, j=j, x=pairs)
+    for family in ("rows", "strided"):
+        other: Any = kgen.jit(text, device=device)
+        with forced(elementwise=family):
+            np.testing.assert_array_equal(other(a=a, i=i, s=s, b=b, j=j, x=pairs), found)
     row = np.arange(50)
     wide = a[i].astype("f8") * s + b[row % 6, j].astype("f8") * pairs[:, ::2] - pairs[:, 1::2] + row[:, None]
     np.testing.assert_allclose(found, wide, 1e-5, 1e-5)
