@@ -29,7 +29,7 @@ def rng() -> np.random.Generator:
 
 
 def call(device: str, text: str, **arrays: Array) -> Any:
-    k: Any = kgen.jit(text, device=device)
+    k: Any = kgen.jit(text, device=device, fmad=False)
     with forced(ALWAYS):
         assert [s["schedule"]["template"] for s in k.explain(**arrays).to_dict()["kernels"]] == ["row_batches"]
         return k(**arrays)
@@ -73,7 +73,7 @@ def test_several_tables_and_coordinates(device: str, rng: np.random.Generator) -
     text = "out = a[i] * s + b[index(0) % 6, j] * x[:, ::2] - x[:, 1::2] + index(0)"
     found = call(device, text, a=a, i=i, s=s, b=b, j=j, x=pairs)
     for family in ("rows", "strided"):
-        other: Any = kgen.jit(text, device=device)
+        other: Any = kgen.jit(text, device=device, fmad=False)
         with forced(elementwise=family):
             np.testing.assert_array_equal(other(a=a, i=i, s=s, b=b, j=j, x=pairs), found)
     row = np.arange(50)
