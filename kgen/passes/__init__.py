@@ -20,7 +20,10 @@ from kgen.passes.remainders import remainders
 
 Pass = Callable[[Graph], Graph]
 
-PIPELINE: tuple[Pass, ...] = (powers, fold, identities, ranges, reflections, fold, remainders, cse, dce, quotients)
+# What ranges decide may be folded, and then be part of an identity.
+PIPELINE: tuple[Pass, ...] = (
+    powers, fold, identities, ranges, reflections, fold, identities, remainders, cse, dce, quotients,
+)  # fmt: skip
 
 
 def optimise(kernel: Graph, until: str | None = None) -> Graph:

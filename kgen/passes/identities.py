@@ -7,6 +7,8 @@ x + 0, x | 0, x << 0, x & -1         ->  x            (integers)
 x - x, x ^ x                         ->  0            (integers; for bools, false)
 x & x, x | x, min(x, x), max(x, x)   ->  x            (integers and bools)
 x < x, x > x                         ->  false
+x + nan, x * nan, max(x, nan)        ->  nan          (floats; likewise - / // % min, on either side; and x % 0.0)
+x < nan, x == nan, x != nan          ->  false, false, true
 not not b, neg neg x                 ->  b, x
 0 - x, x * -1                        ->  neg x        (signed integers)
 where(c, x, x)                       ->  x
@@ -37,6 +39,8 @@ from kgen.passes.rewrite import constant, rewrite
 _INT_RIGHT_ZERO = frozenset({"add", "sub", "or", "xor", "shl", "shr"})
 _COMMUTES = frozenset({"add", "mul", "or", "xor", "and"})
 _IDEMPOTENT = frozenset({"and", "or", "min", "max"})
+_PROPAGATE_NAN = frozenset({"add", "sub", "mul", "div", "floordiv", "mod", "fmod", "min", "max"})
+_COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 
 
 def identities(kernel: Graph) -> Graph:
@@ -44,6 +48,25 @@ def identities(kernel: Graph) -> Graph:
 
 
 def _identity(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
+    found = _of_nan(builder, op, args)
+    return _by_name(builder, op, args) if found is None else found
+
+
+def _of_nan(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
+    """An op of two floats that has NaN as its result, or compares it."""
+    if len(args) != 2 or not args[0].dtype.is_float:
+        return None
+    left, right = map(constant, args)
+    if op.name in ("mod", "fmod") and right == 0:
+        return builder.const(math.nan, op.dtype)
+    if not any(value is not None and math.isnan(value) for value in (left, right)):
+        return None
+    if op.name in _COMPARISONS:
+        return builder.const(op.name == "ne", op.dtype)
+    return builder.const(math.nan, op.dtype) if op.name in _PROPAGATE_NAN else None
+
+
+def _by_name(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
     match op.name:
         case "cast":
             return _cast(builder, op, args[0])
