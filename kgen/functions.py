@@ -146,10 +146,10 @@ CONSTANTS: dict[str, float] = {
 RESERVED = frozenset({"let", "def", "input", "inout", "param", "and", "or", "not", "true", "false", "cast", "bitcast"})
 
 #: Keywords of a kernel's call, which no input or param may have as its name.
-CALL_KEYWORDS = frozenset({"out", "stream", "shape"})
+CALL_KEYWORDS = frozenset({"out", "stream", "shape", "check_indices"})
 
 #: What ``take`` does with an index beyond an axis.
-MODES = ("clamp", "wrap", "reflect", "fill")
+MODES = ("clamp", "wrap", "reflect", "fill", "promise")
 
 #: The keywords of each function; their values are literals.
 KEYWORDS: dict[str, frozenset[str]] = {

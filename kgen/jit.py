@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays c
     from inspect import Signature
 
     from kgen.call.gradient import Gradient
+    from kgen.call.index_checks import IndexChecker
     from kgen.call.pair import Pair
     from kgen.call.plan import Plan
     from kgen.call.tangent import Tangent
@@ -172,18 +173,30 @@ class Kernel:
 
     @opaque
     def __call__(
-        self, /, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
+        self,
+        /,
+        *args: Any,
+        out: Any = None,
+        stream: Any = None,
+        shape: Shape | None = None,
+        check_indices: bool = False,
+        **named: Any,
     ) -> Any:
         """Run on arrays: positional in input order, or by name; params by keyword.
 
         ``out``: an array to write to (a tuple for several outputs; None entries are allocated), of exactly the
         output's shape.  ``stream``: a CUDA stream (default: the current stream of the first array's library).
-        ``shape``: the shape of a program without array arguments.
+        ``shape``: the shape of a program without array arguments.  ``check_indices``: whether a kernel of its own looks
+        for computed indices beyond their axes first; the call waits for it, and raises ``index-out-of-range`` before it
+        has changed an array.
 
         Returns one array, or a tuple for several outputs, in the library of the first array argument; ``inout``
         arguments are updated and not returned.  Raises :class:`~kgen.KgenError`.
         """
         try:
+            if check_indices:
+                keep_out()
+                self._index_checker.check(args, named, stream=stream, shape=shape)
             if shape is None:
                 for fast_call in self._fast_calls:
                     result = fast_call(args, out, stream, named)
@@ -224,6 +237,12 @@ class Kernel:
         return found
 
     @cached_property
+    def _index_checker(self) -> IndexChecker:
+        from kgen.call.index_checks import IndexChecker
+
+        return IndexChecker(self._engine)
+
+    @cached_property
     def reduces(self) -> bool:
         """Whether the program has a reduction."""
         from kgen.gradients.saved import reduces
@@ -246,16 +265,25 @@ class Kernel:
 
     @public
     def plan(
-        self, /, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
+        self,
+        /,
+        *args: Any,
+        out: Any = None,
+        stream: Any = None,
+        shape: Shape | None = None,
+        check_indices: bool = False,
+        **named: Any,
     ) -> Plan:
         """This call lowered, compiled and allocated, but not launched: see :class:`Plan`.
 
-        Takes what a call takes.  Raises :class:`~kgen.KgenError`, also (``bad-plan``) for arrays that have to be copied
+        Takes what a call takes; with ``check_indices``, each launch of the plan is checked.
+        Raises :class:`~kgen.KgenError`, also (``bad-plan``) for arrays that have to be copied
         or waited for at every call: JAX's, and NumPy's on a GPU.
         """
         from kgen.call.plan import plan_of
 
-        return plan_of(self._engine, args, named, out=out, stream=stream, shape=shape)
+        checker = self._index_checker if check_indices else None
+        return plan_of(self._engine, args, named, checker, out=out, stream=stream, shape=shape)
 
     @public
     def warmup(self, specs: Iterable[Any], *, progress: bool | None = None) -> None:
@@ -380,8 +408,6 @@ class Profiled(Kernel):
         self._range = nvtx.annotate
 
     @opaque
-    def __call__(
-        self, /, *args: Any, out: Any = None, stream: Any = None, shape: Shape | None = None, **named: Any
-    ) -> Any:
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
         with self._range(f"kgen {self.name}", domain="kgen"):
-            return super().__call__(*args, out=out, stream=stream, shape=shape, **named)
+            return super().__call__(*args, **named)

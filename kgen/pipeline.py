@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from kgen.argument_types import ArgType
-from kgen.check import check
+from kgen.check import Checked, check
 from kgen.codegen.context import ModuleContext
 from kgen.codegen.element import Statement
 from kgen.codegen.emit import emit, text_of
@@ -50,9 +50,10 @@ from kgen.partition.step import Step
 from kgen.partition.stored import stored_value
 from kgen.partition.trace import KernelSpace
 from kgen.passes import PIPELINE, optimise
+from kgen.passes.index_checks import first_outside, places
 from kgen.passes.linear_sums import linear_sums
 from kgen.passes.online import online_reductions
-from kgen.program import Program
+from kgen.program import Program, Rewriting
 from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.cost import predict
 from kgen.schedule.elementwise.horizontal import horizontal
@@ -69,6 +70,8 @@ from kgen.schedule.target import PORTABLE, Target
 from kgen.schedule.traffic import KernelTraffic, traffic
 from kgen.source import Source
 from kgen.spec import counted
+
+_REWRITINGS: Mapping[Rewriting, Callable[[Graph], Graph]] = {"first_outside": first_outside, "places": places}
 
 
 def lower(program: Program, operands: Operands, target: Target = PORTABLE) -> Lowered:
@@ -97,6 +100,16 @@ def specialise_for(program: Program, operands: Operands) -> Specialised:
     return specialise(program, operands.types, operands.shape, operands.out_dtypes)
 
 
+def typed_kernel(
+    program: Program, args: Mapping[str, ArgType], shape: Sequence[int | None], out_dtypes: Mapping[str, DType] | None
+) -> Checked:
+    """The typed IR, rewritten where the program asks for it."""
+    checked = check(program, args, shape=shape, out_dtypes=out_dtypes)
+    if program.rewriting is None:
+        return checked
+    return replace(checked, kernel=_REWRITINGS[program.rewriting](checked.kernel))
+
+
 def specialise(
     program: Program,
     args: Mapping[str, ArgType],
@@ -104,7 +117,7 @@ def specialise(
     out_dtypes: Mapping[str, DType] | None = None,
 ) -> Specialised:
     """Type, optimise and cut.  Raises :class:`~kgen.KgenError` with every dtype, shape and cast error."""
-    checked = check(program, args, shape=shape, out_dtypes=out_dtypes)
+    checked = typed_kernel(program, args, shape, out_dtypes)
     kernel = optimise(checked.kernel)
     if not any(op.name == "reduce" for op in kernel.ops):
         steps = cut(kernel)[1]
@@ -135,7 +148,7 @@ IR_STAGES = ("check", *dict.fromkeys(one.__name__ for one in PIPELINE), "rounds"
 
 def ir_after(program: Program, operands: Operands, stage: str) -> Graph:
     """The IR after one of :data:`IR_STAGES`; of a pass that runs several times, after the last."""
-    kernel = check(program, operands.types, shape=operands.shape, out_dtypes=operands.out_dtypes).kernel
+    kernel = typed_kernel(program, operands.types, operands.shape, operands.out_dtypes).kernel
     if stage == "check":
         return kernel
     return online_reductions(optimise(kernel)) if stage == "rounds" else optimise(kernel, stage)

@@ -11,6 +11,7 @@ from kgen.records import dataclass
 from kgen.source import Source, Span
 from kgen.syntax.tree import Assign, Def, Let
 
+Rewriting = Literal["first_outside", "places"]
 Weak = bool | int | float | complex  #: a literal's or a Python scalar's value
 
 
@@ -54,6 +55,7 @@ class Program:
     ``arguments`` are in call order: ``input`` and ``inout`` lines first, then by first occurrence.
     ``outputs`` are in order of assignment.  ``statements`` hold ``let`` lines and assignments in order.
     ``defs`` are the user's own functions.
+    ``rewriting`` names what is made of the typed IR before the passes (``kgen/pipeline.py``), if anything.
     """
 
     source: Source
@@ -63,3 +65,4 @@ class Program:
     statements: tuple[Let | Assign, ...]
     defs: Mapping[str, Def]
     lints: tuple[Diagnostic, ...]
+    rewriting: Rewriting | None = None

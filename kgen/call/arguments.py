@@ -96,6 +96,7 @@ def signature_of(program: Program) -> Signature:
             default = Parameter.empty if param.default is None else param.default
             found.append(Parameter(param.name, Parameter.KEYWORD_ONLY, default=default))
     found += [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in ("out", "stream", "shape")]
+    found.append(Parameter("check_indices", Parameter.KEYWORD_ONLY, default=False))
     if any(iskeyword(p.name) for p in program.parameters):  # such as `lambda`, which `**{"lambda": 0.5}` passes
         found.append(Parameter("named", Parameter.VAR_KEYWORD))
     return Signature(found)

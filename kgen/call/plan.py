@@ -16,6 +16,7 @@ from kgen.runtime.stream import stream_handle
 from kgen.spec import Shape
 
 if TYPE_CHECKING:
+    from kgen.call.index_checks import IndexChecker
     from kgen.runtime.cuda.graph import CudaGraph
 
 
@@ -26,11 +27,15 @@ class Plan:
     own have not.  ``plan(a2, b2)`` runs on other arrays of the same layouts, into the plan's outputs (or ``out=``), and
     checks their type, device, dtype, shape, strides, alignment and overlap.  Both launch on ``stream=``, else on the
     stream that the plan was made with, else on the current stream of the arrays' library; inside another library's
-    graph capture, they are captured.
+    graph capture, they are captured.  Under ``check_indices=True`` they first look for indices beyond their axes, and
+    wait, so they cannot be captured.
     """
 
-    def __init__(self, call: PreparedCall, fast_call: FastCall | None, stream: int | None) -> None:
+    def __init__(
+        self, call: PreparedCall, fast_call: FastCall | None, stream: int | None, checker: IndexChecker | None
+    ) -> None:
         self._call = call
+        self._checker = checker
         self._fast_call = fast_call
         self._launcher = call.launcher
         self._values = call.variables()
@@ -63,6 +68,8 @@ class Plan:
                 stream = self._stream
             elif not self._on_cuda:
                 raise error("bad-call", "stream= is for CUDA, and this plan runs on the CPU")
+            if self._checker is not None:
+                self._checker.check(args or self._call.args, self._call.named, stream=stream, shape=None)
             if args or out is not None:
                 return self._call_on(args, out, stream)
             if self._native is not None and self._native(stream) is None:
@@ -79,6 +86,9 @@ class Plan:
         """The plan as a CUDA graph of its own: ``plan.graph()()`` launches all its kernels at once."""
         if not self._on_cuda:
             raise error("bad-plan", "a graph is for CUDA, and this plan runs on the CPU", "call the plan itself")
+        if self._checker is not None:
+            hint = "leave check_indices=True out, and check a call before"
+            raise error("bad-plan", "a graph cannot wait for the check of its indices", hint)
         from kgen.runtime.cuda.graph import CudaGraph
 
         device = self._call.session.backend.device.index
@@ -147,7 +157,14 @@ class Plan:
 
 
 def plan_of(
-    engine: Engine, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
+    engine: Engine,
+    args: tuple[Any, ...],
+    named: Mapping[str, Any],
+    checker: IndexChecker | None,
+    *,
+    out: Any,
+    stream: Any,
+    shape: Shape | None,
 ) -> Plan:
     """Prepare a call to be repeated: allocates its outputs, launches nothing."""
     with engine.prepare(args, named, out=out, stream=stream, shape=shape) as call:
@@ -162,7 +179,7 @@ def plan_of(
     shape = None if outputs is not None else shape
     with engine.prepare(args, named, out=outputs, stream=stream, shape=shape) as call:
         fast_call = same_layout_call(call.observed())
-    return Plan(call, fast_call, None if stream is None else stream_handle(stream))
+    return Plan(call, fast_call, None if stream is None else stream_handle(stream), checker)
 
 
 def run_to_repeat(engine: Engine, args: tuple[Any, ...], named: Mapping[str, Any], out: Any) -> Any:

@@ -46,7 +46,7 @@ def key_of(program: Program, name: str, options: Options, operands: Operands, ta
     source = program.source
     parts = (
         "lowering 1", resources.identity(), sys.implementation.cache_tag, target,
-        source.name, source.text, name, options, operands.typing_key, layouts, operands.shape,
+        source.name, source.text, program.rewriting, name, options, operands.typing_key, layouts, operands.shape,
     )  # fmt: skip
     return f"{entry_name(name)}.{hashlib.sha256(repr(parts).encode()).hexdigest()[:40]}"
 

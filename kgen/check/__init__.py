@@ -361,8 +361,6 @@ class _Renamer:
             attr = self.dim(attr)
         elif isinstance(attr, IndexMap):
             attr = IndexMap(self.numbers[attr.operand], attr.axes)
-        elif isinstance(attr, Gather):
-            attr = Gather(self.numbers[attr.operand])
-        elif isinstance(attr, Scatter):
+        elif isinstance(attr, Gather | Scatter):
             attr = replace(attr, operand=self.numbers[attr.operand])
         return Op(op.name, op.args, op.dtype, self.shape(op.shape), attr, op.label, op.span)

@@ -17,17 +17,22 @@ from kgen.ir.builder import broadcast
 from kgen.ir.graph import Dim, Gather, IndexMap, Op, Reduction, Shape, from_bits
 from kgen.ir.views import WHOLE, Pick
 from kgen.records import dataclass
+from kgen.syntax.tree import Outside
 
 SPREAD = -1  #: an axis of one element that a value lacks, or that is broadcast
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """An index: ``places``, from 0, along the axes from ``first`` on.  ``shape``: their common shape."""
+    """An index: ``places``, from 0, along the axes from ``first`` on.  ``shape``: their common shape.
+
+    ``outside``: see :class:`kgen.ir.graph.Gather`.
+    """
 
     first: int
     places: tuple[Typed, ...]
     shape: Shape
+    outside: Outside = "zero"
 
     def dims(self, shape: Shape) -> Shape:
         """The shape of the result."""
@@ -223,7 +228,8 @@ def _load(ctx: Context, op: Op, access: IndexMap, taken: Taken, index: Places) -
                 places[own] = _coordinate(ctx, shape, right)
         else:
             places[own] = _of_place(ctx, index.places[item], len(taken.left) - taken.lead)
-    return ctx.builder.add(Op("gather", tuple(places), op.dtype, shape, Gather(access.operand), op.label, op.span))
+    attr = Gather(access.operand, index.outside)
+    return ctx.builder.add(Op("gather", tuple(places), op.dtype, shape, attr, op.label, op.span))
 
 
 def _coordinate(ctx: Context, shape: Shape, right: int) -> int:

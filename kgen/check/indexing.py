@@ -60,7 +60,7 @@ def _gathered(ctx: Context, node: Index, places: Places, value: Value) -> Value 
 def _places(ctx: Context, node: Index, shape: Shape, arrays: Sequence[tuple[int, Typed]]) -> list[Places]:
     """What computed indices take, each after the one before.  ``shape``: of what slices take."""
     if all(not value.shape for _, value in arrays):
-        return [Places(axis, (place(ctx, value, shape[axis]),), ()) for axis, value in reversed(arrays)]
+        return [Places(axis, (place(ctx, value, shape[axis]),), (), node.outside) for axis, value in reversed(arrays)]
     axes = [axis for axis, _ in arrays]
     numbers = [n for n, item in enumerate(node.items) if not isinstance(item, Slice | Ellipsis | NewAxis)]
     if axes[-1] - axes[0] >= len(axes) or numbers[-1] - numbers[0] >= len(numbers):
@@ -70,7 +70,8 @@ def _places(ctx: Context, node: Index, shape: Shape, arrays: Sequence[tuple[int,
     common = ctx.shape_of([value for _, value in arrays], node.items_span)
     if common is None:
         raise _BadIndexError
-    return [Places(axes[0], tuple(place(ctx, value, shape[axis]) for axis, value in arrays), common)]
+    places = tuple(place(ctx, value, shape[axis]) for axis, value in arrays)
+    return [Places(axes[0], places, common, node.outside)]
 
 
 def _items(ctx: Context, node: Index, value: Value, given: Items) -> tuple[Own, list[tuple[int, Typed]]]:

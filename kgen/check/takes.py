@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.syntax.tree import Call, Ellipsis, Expr, Index, Keyword, Name, NewAxis, Number, Slice, Unary
+from kgen.syntax.tree import Call, Ellipsis, Expr, Index, Keyword, Name, NewAxis, Number, Outside, Slice, Unary
 from kgen.syntax.trees import call, filled, number
 
 #: The place that an index ``i`` stands for along an axis of ``n`` elements.
@@ -11,7 +11,9 @@ _PLACES = {
     "wrap": "i % n",
     "reflect": "n - 1 - abs(i % max(2 * n - 2, 1) - (n - 1))",
     "fill": "i",
+    "promise": "i",
 }
+_OUTSIDE: dict[str, Outside] = {"fill": "fill", "promise": "promise"}
 _INSIDE = "i >= -n and i < n"
 _WHOLE = Slice(span=number(0).span, start=None, stop=None, step=None)
 
@@ -29,7 +31,8 @@ def as_index(node: Call) -> Expr | None:
     place = at if mode is None else filled(_PLACES[mode], {"i": at, "n": extent})
     before = (_WHOLE,) * axis if axis >= 0 else (Ellipsis(span=node.span),)
     behind = max(0, -axis - 1)
-    found = _index(node, array, (*before, place, *(_WHOLE,) * behind))
+    outside = _OUTSIDE.get(mode or "", "zero")
+    found = _index(node, array, (*before, place, *(_WHOLE,) * behind), outside)
     if mode != "fill":
         return found
     inside = filled(_INSIDE, {"i": at, "n": extent})
@@ -40,8 +43,10 @@ def as_index(node: Call) -> Expr | None:
     return call("where", inside, found, other) if axis < 0 else None
 
 
-def _index(node: Call, of: Expr, items: tuple[Expr | Slice | Ellipsis | NewAxis, ...]) -> Index:
-    return Index(span=node.span, of=of, items=items, items_span=node.span)
+def _index(
+    node: Call, of: Expr, items: tuple[Expr | Slice | Ellipsis | NewAxis, ...], outside: Outside = "zero"
+) -> Index:
+    return Index(span=node.span, of=of, items=items, items_span=node.span, outside=outside)
 
 
 def _literal(word: Keyword) -> int:

@@ -303,7 +303,7 @@ class Writer:
             assert isinstance(op.attr, int)
             return constant(op.attr, op.dtype)
         if isinstance(op.attr, Gather):
-            return self._gathered(number, op.attr.operand)
+            return self._gathered(number, op.attr)
         spelling = self._spelled(number)
         while len(spelling.expr.code) > MAX_INLINE:
             longest = max(op.args, key=lambda a: len(self.exprs[a].code))
@@ -315,12 +315,12 @@ class Writer:
         self.headers += [*spelling.headers, *headers_of(op.dtype)]
         return spelling.expr
 
-    def _gathered(self, number: int, operand: int) -> Expr:
+    def _gathered(self, number: int, gather: Gather) -> Expr:
         """An element at computed places.  Writes the lines that it needs."""
-        ops, of = self.step.graph.ops, self.step.graph.operands[operand]
+        ops, of = self.step.graph.ops, self.step.graph.operands[gather.operand]
         op, places = ops[number], self.places_of(number)
         at, inside = self.unique(names.offset(of.name)), self.unique(names.inside(of.name))
-        found = element_at(of, [ops[a] for a in op.args], places, at, inside)
+        found = element_at(of, [ops[a] for a in op.args], places, at, inside, gather.outside)
         for line in found.lines:
             self.put(line, number)
         self.helpers += found.helpers

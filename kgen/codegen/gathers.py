@@ -10,10 +10,10 @@ from kgen.codegen.atomics import update_of
 from kgen.codegen.c_types import storage_type
 from kgen.codegen.expressions import Expr, Level
 from kgen.codegen.lines import MAX_COLUMNS
-from kgen.ir.graph import Dim, Gather, Graph, Op, Operand, Scatter
+from kgen.ir.graph import Gather, Graph, Op, Operand, Scatter, is_within
 from kgen.partition.step import Step
 from kgen.records import dataclass
-from kgen.syntax.tree import Combine
+from kgen.syntax.tree import Combine, Outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,18 @@ class ElementAt:
     helpers: tuple[str, ...]
 
 
-def element_at(of: Operand, places: Sequence[Op], codes: Sequence[str], at: str, inside: str) -> ElementAt:
+def element_at(
+    of: Operand, places: Sequence[Op], codes: Sequence[str], at: str, inside: str, outside: Outside = "zero"
+) -> ElementAt:
     """The element of an operand at these places.  ``codes``: their text.  ``at`` and ``inside``: names for its offset,
     and for whether it is inside of the operand.
     """
     shape, pointer = names.shape(of.name), names.pointer(of.name)
     walked = [(axis, code) for axis, code in enumerate(codes) if not _is_zero(places[axis])]
     terms = [f"{code} * {shape}.stride[{axis}]" for axis, code in walked] or ["0"]
-    checked = [axis for axis, place in enumerate(places) if not _is_within(place, of.shape[axis])]
+    checked = [
+        axis for axis, place in enumerate(places) if outside != "promise" and not is_within(place, of.shape[axis])
+    ]
     if checked:
         tests = [f"is_inside({codes[axis]}, {shape}.extent[{axis}])" for axis in checked]
         lines = _broken(f"const bool {inside} = ", " && ", tests)
@@ -64,7 +68,7 @@ def store_at(
     if combine != "set":
         update = update_of(combine, of.dtype)
         store, helpers = f"{update.function}(&{element}, {value});", update.helpers
-    checked = [axis for axis, place in enumerate(places) if not _is_within(place, of.shape[axis])]
+    checked = [axis for axis, place in enumerate(places) if not is_within(place, of.shape[axis])]
     tests = [f"is_inside({codes[axis]}, {shape}.extent[{axis}])" for axis in checked]
     if not tests:
         return StoreAt((store,), helpers)
@@ -81,13 +85,14 @@ class RowAt:
     helpers: tuple[str, ...]
 
 
-def row_at(of: Operand, places: Sequence[Op], codes: Sequence[str], along: int | None, inside: str) -> RowAt:
-    """As :func:`element_at`, of the row along one axis."""
+def row_at(of: Operand, op: Op, places: Sequence[Op], codes: Sequence[str], along: int | None, inside: str) -> RowAt:
+    """As :func:`element_at`, of the row along one axis, which an op reads or writes."""
     shape, pointer = names.shape(of.name), names.pointer(of.name)
     others = [axis for axis in range(len(codes)) if axis != along]
     terms = [f"{codes[axis]} * {shape}.stride[{axis}]" for axis in others if not _is_zero(places[axis])]
     row = " + ".join([pointer, *terms])
-    checked = [axis for axis in others if not _is_within(places[axis], of.shape[axis])]
+    promised = isinstance(op.attr, Gather) and op.attr.outside == "promise"
+    checked = [axis for axis in others if not promised and not is_within(places[axis], of.shape[axis])]
     if not checked:
         return RowAt(row, (), ())
     tests = [f"is_inside({codes[axis]}, {shape}.extent[{axis}])" for axis in checked]
@@ -122,13 +127,6 @@ def needed(ops: Sequence[Op], sinks: Iterable[int], given: Sequence[int] = ()) -
 
 def _is_zero(place: Op) -> bool:
     return place.name == "const" and place.attr == 0
-
-
-def _is_within(place: Op, dim: Dim) -> bool:
-    """Whether a place is always within an axis: a coordinate of an axis of the same extent, or 0 of one element."""
-    if place.name == "index" and isinstance(place.attr, int):
-        return place.shape[place.attr] == dim
-    return _is_zero(place) and dim == 1
 
 
 def sources(step: Step, selected: Iterable[int]) -> list[Argument]:

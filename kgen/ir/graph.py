@@ -16,7 +16,7 @@ from kgen.dtypes import DType
 from kgen.ir.views import Bound, View, show
 from kgen.records import dataclass
 from kgen.source import Span
-from kgen.syntax.tree import Combine, RoundingMode
+from kgen.syntax.tree import Combine, Outside, RoundingMode
 
 Dim = Literal[1] | str  #: a dimension: one element, or a symbol such as ``n0`` for any other extent
 Shape = tuple[Dim, ...]
@@ -62,9 +62,14 @@ class IndexMap:
 
 @dataclass(frozen=True, slots=True)
 class Gather:
-    """Reads an operand at computed places: the arguments, one for each of its axes.  0 where one is outside."""
+    """Reads an operand at computed places: the arguments, one for each of its axes.
+
+    ``outside``: what a place beyond an axis means.  It reads 0 (``zero``), also where the program tests it and replaces
+    that by another value (``fill``); or the program promises that there is none (``promise``), and nothing tests it.
+    """
 
     operand: int
+    outside: Outside = "zero"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +200,13 @@ class Graph:
     @property
     def stores(self) -> tuple[Op, ...]:
         return tuple(op for op in self.ops if op.name == "store")
+
+
+def is_within(place: Op, dim: Dim) -> bool:
+    """Whether a place is always within an axis: a coordinate of an axis of the same extent, or 0 of one element."""
+    if place.name == "index" and isinstance(place.attr, int):
+        return place.shape[place.attr] == dim
+    return place.name == "const" and place.attr == 0 and dim == 1
 
 
 def to_bits(value: bool | int | float, dtype: DType) -> int:

@@ -58,7 +58,7 @@ def _op(kernel: Graph, number: int, op: Op) -> str:
 
 
 def _modes(op: Op) -> str:
-    """The text in ``<>``: the rounding of a cast, the kind of a reduction, or an exponent."""
+    """The text in ``<>``: the rounding of a cast, the kind of a reduction, an exponent, or what places outside mean."""
     match op.attr:
         case CastMode(rounding, saturate):
             if op.attr == default_mode(op.dtype):
@@ -70,6 +70,8 @@ def _modes(op: Op) -> str:
             return f"<{', '.join(words)}>"
         case int(exponent) if op.name == "powi":
             return f"<{exponent}>"
+        case Gather(outside="fill" | "promise" as outside):
+            return f"<{outside}>"
     return ""
 
 
@@ -77,7 +79,7 @@ def _attribute(kernel: Graph, op: Op) -> str:
     match op.name, op.attr:
         case "load", IndexMap():
             return _access(kernel, op)
-        case "gather", Gather(operand):
+        case "gather", Gather(operand, _):
             return kernel.operands[operand].name if 0 <= operand < len(kernel.operands) else f"?{operand}"
         case "const", int(bits):
             return constant(bits, op.dtype)

@@ -30,7 +30,7 @@ from kgen.ir.graph import (
 )
 from kgen.ir.printer import accessed, default_mode
 from kgen.ir.views import WHOLE, Bound, Computed, Cut, Item, Pick, Split, View
-from kgen.syntax.tree import Combine, RoundingMode
+from kgen.syntax.tree import Combine, Outside, RoundingMode
 
 _HEADER = re.compile(r"kernel\((?P<inputs>.*)\) -> \((?P<outputs>.*)\)(?: where (?P<derived>.*))?")
 _DECLARED = re.compile(
@@ -161,8 +161,7 @@ def _attr(
         case "load" | "store" if modes is None:
             return _access(word, operands)
         case "gather" | "store":
-            number = [operand.name for operand in operands].index(word)
-            return Gather(number) if name == "gather" else _scatter(number, modes)
+            return _computed(name, [operand.name for operand in operands].index(word), modes)
         case "const":
             return constant_bits(word, dtype)
         case "scalar":
@@ -185,8 +184,10 @@ def _attr(
     return None
 
 
-def _scatter(number: int, modes: str | None) -> Scatter:
-    """``scatter`` or ``scatter add``."""
+def _computed(name: str, number: int, modes: str | None) -> Gather | Scatter:
+    """``scatter`` or ``scatter add`` of a store; of a gather, what places outside mean."""
+    if name == "gather":
+        return Gather(number, cast(Outside, modes or "zero"))
     _, *combine = (modes or "").split()
     return Scatter(number, cast(Combine, combine[0])) if combine else Scatter(number)
 

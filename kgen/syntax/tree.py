@@ -16,6 +16,7 @@ from kgen.source import Span
 
 RoundingMode = Literal["rne", "rz", "ru", "rd"]
 Combine = Literal["set", "add", "min", "max"]
+Outside = Literal["zero", "fill", "promise"]  #: see :class:`kgen.ir.graph.Gather`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -148,11 +149,12 @@ class NewAxis(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Index(Node):
-    """``of[items]``.  ``items_span``: the brackets."""
+    """``of[items]``.  ``items_span``: the brackets; ``outside``: see :class:`kgen.ir.graph.Gather`."""
 
     of: Expr
     items: tuple[Expr | Slice | Ellipsis | NewAxis, ...]
     items_span: Span
+    outside: Outside = "zero"
 
 
 Expr = Number | Name | Unary | Binary | Compare | Conditional | Call | Cast | Bitcast | Index

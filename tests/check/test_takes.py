@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen import KgenError
+from kgen import KgenError, jit
 from tests.check.test_gathers import HOSTILE
 from tests.check.test_indexing import oracle
 
@@ -47,6 +47,16 @@ def test_any_place(mode: str, extent: int) -> None:
     inside = (-extent <= HOSTILE) & (extent > HOSTILE)
     assert np.isin(got, x)[inside | (mode != "fill")].all()
     assert mode != "fill" or (got[~inside] == 9).all()
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_promise(axis: int) -> None:
+    """An index that is promised to be within the axis counts from the end if it is negative, and nothing tests it."""
+    i = np.array([[0, -1], [3, -4]])
+    text = f'out = take(x, i, axis={axis}, mode="promise")'
+    np.testing.assert_array_equal(oracle(text, {"x": X, "i": i}), np.take(X, i, axis))
+    assert "is_inside(" not in jit(text).source(X, i)
+    assert "is_inside(" in jit(text.replace(', mode="promise"', "")).source(X, i)
 
 
 @pytest.mark.parametrize(

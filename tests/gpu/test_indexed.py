@@ -161,6 +161,35 @@ def test_in_a_graph() -> None:
         assert torch.equal(out, x[i])
 
 
+def test_checked_indices() -> None:
+    """The first index beyond its axis, on any stream, and on NumPy arrays; a captured call refuses to wait."""
+    x, i = table(torch.float32, 1000, 512), places(4096, 1000, torch.int64).reshape(64, 64)
+    cache, kernel = x.clone(), kgen.jit("inout cache; cache[i] += x[i]")
+    kernel(cache, x=x, i=i, check_indices=True)
+    before = cache.clone()
+    i[40, 7], i[50, 0] = -1001, 1000
+    message = r"the index -1001 at \(40, 7\) is beyond axis 0 of `x`, which has 1000 elements"
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    for stream in (None, side):
+        with pytest.raises(kgen.KgenError, match=message):
+            kernel(cache, x=x, i=i, stream=stream, check_indices=True)
+    with pytest.raises(kgen.KgenError, match=message):
+        kgen.jit("out = x[i]")(x.cpu().numpy(), i.cpu().numpy(), check_indices=True)
+    assert torch.equal(cache, before)
+    with torch.cuda.graph(torch.cuda.CUDAGraph()), pytest.raises(kgen.KgenError, match="captured"):
+        kernel(cache, x=x, i=i, check_indices=True)
+
+
+def test_promised_indices() -> None:
+    """Rows and elements at places that are promised."""
+    for shape in SHAPES:
+        x = table(torch.float32, *shape)
+        i, j = places(513, shape[0], torch.int32), places(513, shape[1], torch.int64)
+        assert torch.equal(kgen.jit('out = take(x, i, mode="promise")')(x, i), x[i.long()])
+        assert torch.equal(kgen.jit('out = take(x, j, axis=1, mode="promise")')(x, j), x[:, j])
+
+
 GRADIENTS = (
     "out = silu(x) * w",
     "let e = exp(x - max(x, axis=-1, keepdims=true)); out = e / sum(e, axis=-1, keepdims=true)",

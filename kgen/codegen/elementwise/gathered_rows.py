@@ -107,7 +107,8 @@ def _write_row(step: Step, number: int, name: str, statements: Sequence[Statemen
     writer.write(needed(ops, [a for axis, a in enumerate(op.places) if axis != along]))
     places = writer.places_of(number)
     out = writer.unique(names.row(operand.name))
-    found = row_at(operand, [ops[a] for a in op.places], places, along, writer.unique(names.inside(operand.name)))
+    inside = writer.unique(names.inside(operand.name))
+    found = row_at(operand, op, [ops[a] for a in op.places], places, along, inside)
     for line in (*found.lines, *_assigned(out, found.code)):
         writer.put(line, number)
     const = "" if isinstance(op.attr, Scatter) else "const "

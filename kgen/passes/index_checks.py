@@ -1,0 +1,165 @@
+"""What ``check_indices=True`` runs ahead of a program: kernels that find indices beyond their axes.
+
+A place is within its axis if it is at least 0 and less than the extent.  For each place that a program computes,
+:func:`first_outside` has an output of one element, the number of the first index in C order that is not:
+
+    outside0 = 2^63 - 1
+    outside0[0] min= number if place < 0 or place >= extent
+
+:func:`places` has an output for each place, with its value for every index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from kgen.dtypes import INT64
+from kgen.ir.builder import Builder, broadcast
+from kgen.ir.graph import Dim, Gather, Graph, IndexMap, Op, Operand, Scatter, Shape, is_within, to_bits
+from kgen.passes.dce import dce
+from kgen.records import dataclass
+from kgen.source import Span
+
+NONE = 2**63 - 1  #: the number where every index is within its axis
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCheck:
+    """A computed place along an axis of an array.  ``shape``: of the indices; ``at``: the text that computes it.
+
+    ``place`` and ``condition`` are numbers of ops: an update without its condition needs no place.
+    """
+
+    array: str
+    axis: int
+    extent: Dim
+    shape: Shape
+    at: Span | None
+    place: int
+    condition: int | None
+
+
+def index_checks(kernel: Graph) -> tuple[IndexCheck, ...]:
+    """The places to check, without those that are within their axes whatever the arrays hold."""
+    found: dict[tuple[object, ...], IndexCheck] = {}
+    for check in _all_checks(dce(kernel)):
+        found.setdefault((check.array, check.axis, check.place, check.condition), check)
+    return tuple(found.values())
+
+
+def _all_checks(kernel: Graph) -> Iterator[IndexCheck]:
+    ops = kernel.ops
+    for op in ops:
+        if not isinstance(op.attr, Gather | Scatter) or op.attr == Gather(op.attr.operand, "fill"):
+            continue
+        places, condition = list(op.places), None
+        operand = kernel.operands[op.attr.operand]
+        name = operand.name if operand.view is None else kernel.show_view(operand.view)
+        if isinstance(op.attr, Scatter) and places:
+            condition, places[0] = _conditional(ops, places[0])
+        for axis, number in enumerate(places):
+            if not is_within(ops[number], operand.shape[axis]):
+                shape = broadcast([ops[n].shape for n in (number, condition) if n is not None])
+                at = ops[number].span or op.span
+                yield IndexCheck(name, axis, operand.shape[axis], shape, at, number, condition)
+
+
+def _conditional(ops: tuple[Op, ...], place: int) -> tuple[int | None, int]:
+    """The condition of an update, whose place is -1 where that is false (see ``kgen/check/scatters.py``)."""
+    op = ops[place]
+    if op.name == "where" and ops[op.args[2]].name == "const" and ops[op.args[2]].attr == to_bits(-1, INT64):
+        return op.args[0], op.args[1]
+    return None, place
+
+
+def first_outside(kernel: Graph) -> Graph:
+    """The numbers of the first indices outside."""
+    return _outputs(kernel, lambda check: (1,), _store_first)
+
+
+def places(kernel: Graph) -> Graph:
+    """The places of all indices."""
+    return _outputs(kernel, lambda check: check.shape, _store_place)
+
+
+def _outputs(
+    kernel: Graph, shape: Callable[[IndexCheck], Shape], stores: Callable[[Builder, IndexCheck, int], Iterator[Op]]
+) -> Graph:
+    """A graph whose outputs are one array for each check."""
+    kernel = dce(kernel)
+    checks = index_checks(kernel)
+    read = [n for n in range(len(kernel.operands)) if kernel.operands[kernel.base(n)].role != "output"]
+    whole = [n for n in read if kernel.operands[n].view is None]
+    views = read[len(whole) :]  # they come last
+    moved = {n: place for place, n in enumerate(whole)} | {
+        n: len(whole) + len(checks) + place for place, n in enumerate(views)
+    }
+    builder = Builder()
+    at = _without_stores(builder, kernel, moved)
+    ends: list[Op] = []
+    taken = {operand.name for operand in kernel.operands}
+    for number, check in enumerate(checks, len(whole)):
+        condition = None if check.condition is None else at[check.condition]
+        ends += stores(builder, replace(check, place=at[check.place], condition=condition), number)
+    operands = (
+        *(_read_only(kernel.operands[n], moved) for n in whole),
+        *(Operand(_free(f"outside{n}", taken), INT64, shape(check), "output") for n, check in enumerate(checks)),
+        *(_read_only(kernel.operands[n], moved) for n in views),
+    )
+    return dce(replace(kernel, operands=operands, ops=(*builder.ops, *ends)))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _without_stores(builder: Builder, kernel: Graph, moved: dict[int, int]) -> dict[int, int]:
+    """Adds all ops but stores; their new numbers.  ``moved``: the new numbers of operands."""
+    at: dict[int, int] = {}
+    for number, op in enumerate(kernel.ops):
+        if op.name != "store":
+            attr = op.attr
+            if isinstance(attr, IndexMap | Gather):
+                attr = replace(attr, operand=moved[attr.operand])
+            at[number] = builder.add(replace(op, args=tuple(at[a] for a in op.args), attr=attr))
+    return at
+
+
+def _read_only(operand: Operand, moved: dict[int, int]) -> Operand:
+    view = operand.view and replace(operand.view, of=moved[operand.view.of])
+    return replace(operand, role="input", view=view)
+
+
+def _store_place(builder: Builder, check: IndexCheck, operand: int) -> Iterator[Op]:
+    access = IndexMap(operand, tuple(range(len(check.shape))))
+    yield Op("store", (check.place,), INT64, check.shape, access)
+
+
+def _store_first(builder: Builder, check: IndexCheck, operand: int) -> Iterator[Op]:
+    zero = builder.const(0, INT64)
+    size = _size(builder, check.extent)
+    outside = builder.op("or", (builder.op("lt", (check.place, zero)), builder.op("ge", (check.place, size))))
+    if check.condition is not None:
+        outside = builder.op("and", (check.condition, outside))
+    place = builder.op("where", (outside, zero, builder.const(-1, INT64)))
+    yield Op("store", (builder.const(NONE, INT64),), INT64, (1,), IndexMap(operand, (0,)))
+    yield Op("store", (_number(builder, check.shape), place), INT64, check.shape, Scatter(operand, "min"))
+
+
+def _number(builder: Builder, shape: Shape) -> int:
+    """The number of an element in C order."""
+    found = builder.const(0, INT64)
+    for axis, dim in enumerate(shape):
+        if dim != 1:
+            right = axis - len(shape)
+            ones: list[Dim] = [1] * (-right - 1)
+            along = builder.op("index", (), dtype=INT64, shape=(dim, *ones), attr=right)
+            found = builder.op("add", (builder.op("mul", (found, _size(builder, dim))), along))
+    return found
+
+
+def _size(builder: Builder, dim: Dim) -> int:
+    return builder.const(1, INT64) if dim == 1 else builder.op("size", (), dtype=INT64, shape=(), attr=dim)
