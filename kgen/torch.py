@@ -30,11 +30,11 @@ def op(name: str, program: str | Kernel, *, grad: bool = False) -> Any:
     params keyword arguments with the program's defaults; ``inout`` arguments are declared as mutated.  It runs on CUDA
     and CPU tensors; shapes, dtypes and strides of the results are known without data.
 
-    ``grad``: whether gradients flow through it.  Then there are two more operators, ``name_backward`` of the program's
-    gradients (:func:`kgen.grad`) and ``name_jvp`` of its tangents (:func:`kgen.jvp`), for autograd, torch.compile and
-    torch.func; these have no gradients of their own.  Without
-    ``grad``, tensors that require gradients raise ``requires-grad``, also while torch.compile traces it and inside
-    torch.func.grad.
+    ``grad``: whether gradients flow through it.  Then there are more operators, ``name_backward`` of the program's
+    gradients (:func:`kgen.grad`), ``name_jvp`` of its tangents (:func:`kgen.jvp`), and for a program that reduces
+    ``name_saving``, which also returns what the gradients need (:func:`kgen.vjp`), for autograd, torch.compile and
+    torch.func; these have no gradients of their own.  Without ``grad``, tensors that require gradients raise
+    ``requires-grad``, also while torch.compile traces it and inside torch.func.grad.
 
     It is pickled by its program, so ``torch.save`` takes a module that holds it.
 
@@ -81,7 +81,9 @@ def _registered(library: Any, name: str, schema: str, call: Any, fake: Any) -> A
 
 
 def _with_backward(library: Any, name: str, kernel: Kernel, operator: Any) -> Callable[..., Any]:
-    """Register ``name_backward`` and ``name_jvp``; returns what runs the operator on tensors that record gradients."""
+    """Register ``name_backward``, ``name_jvp``, and ``name_saving`` for a kernel whose gradients may need more than its
+    arguments; returns what runs the operator on tensors that record gradients.
+    """
     import torch
 
     from kgen import torch_gradients as made
@@ -91,10 +93,11 @@ def _with_backward(library: Any, name: str, kernel: Kernel, operator: Any) -> Ca
     for suffix, schema, call, fake in (
         ("backward", made.backward_schema, made.backward_call, made.backward_fake),
         ("jvp", made.jvp_schema, made.jvp_call, made.jvp_fake),
+        *([("saving", made.saving_schema, made.saving_call, made.saving_fake)] if kernel.reduces else []),
     ):
         own = f"{name}_{suffix}"
         derived = _registered(library, own, schema(kernel, params), call(kernel), fake(kernel, lambda x: _spec(x, int)))
-        library.impl(own.split("::")[1], made.autograd_of(derived, None, None), "Autograd")
+        library.impl(own.split("::")[1], made.autograd_of(derived), "Autograd")
         torch.library.register_vmap(own, made.vmap_of(derived), lib=library)
         found.append(derived)
     return made.autograd_of(operator, *found)

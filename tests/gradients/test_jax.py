@@ -25,10 +25,12 @@ def float64_on_the_cpu() -> Iterator[None]:
         yield
 
 
+TEXT = "param s = 2.0\nout = s * silu(x - mean(x, axis=-1, keepdims=true)) * w"
+
+
 @pytest.fixture(scope="module")
 def op() -> Function:
-    text = "param s = 2.0\nout = s * silu(x - mean(x, axis=-1, keepdims=true)) * w"
-    made: Function = kgen.jax.op(kgen.jit(text, device="cpu"))
+    made: Function = kgen.jax.op(kgen.jit(TEXT, device="cpu"))
     return made
 
 
@@ -55,6 +57,20 @@ WAYS: dict[str, Callable[[Function], Any]] = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_derivatives_are_jaxs(op: Function, way: str) -> None:
+    check_derivatives(op, way)
+
+
+def test_gradients_read_what_the_call_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rows of 4 elements count as long, so that their mean is saved."""
+    monkeypatch.setattr("kgen.gradients.saved._LONG", 3)
+    kernel = kgen.jit(TEXT, device="cpu", name="saves")
+    op = kgen.jax.op(kernel)
+    for way in ("linearize", "grad", "grad of grad", "vmap of grad"):
+        check_derivatives(op, way)
+    assert [one.name for one in kernel.pair(("x", "w")).ready({"x": X, "w": W, "s": 2.0}).saved]
+
+
+def check_derivatives(op: Function, way: str) -> None:
     found, expected = (jax.tree.leaves(WAYS[way](f)) for f in (op, plain))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-9)
