@@ -669,6 +669,9 @@ struct Space {
     long long strides[ACCESSES][8];
 };
 
+// Kernels that move whole vectors take arrays at multiples of so many bytes.
+constexpr int ALIGNMENT = 16;
+
 static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
 
 static long long kgen_shift(long long d)
@@ -832,6 +835,69 @@ static int check_layout(const Array& array, int number, std::initializer_list<lo
         if (is_used && array.strides[i] != strides.begin()[i]) return status_of(KGEN_NOT_COVERED, number);
     }
     return KGEN_SUCCESS;
+}
+
+// Marks those of some arrays that are not aligned, by a null pointer: kernels take copies of them.
+static int mark_unaligned(Array* arrays, const Operand* operands, std::initializer_list<int> numbers)
+{
+    for (const int i : numbers) {
+        Array& array = arrays[i];
+        if (array.address % ALIGNMENT == 0) continue;
+        const bool has_gaps = array.last - array.first + 1 != static_cast<uintptr_t>(array.size * array.itemsize);
+        if (array.address != array.first || (has_gaps && operands[i].is_written)) {
+            return status_of(KGEN_NOT_COVERED, i + 1);
+        }
+        array.address = 0;
+    }
+    return KGEN_SUCCESS;
+}
+
+// The memory that copies of the marked arrays take.
+static size_t bytes_of_copies(const Array* arrays, int count)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < count; ++i) {
+        const bool is_marked = arrays[i].size > 0 && arrays[i].address == 0;
+        bytes += is_marked ? (arrays[i].last - arrays[i].first + 256) / 256 * 256 : 0;
+    }
+    return bytes;
+}
+
+static int copy_array(uintptr_t to, uintptr_t from, const Array& array, cudaStream_t stream)
+{
+    return -static_cast<int>(cudaMemcpyAsync(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
+                                             array.last - array.first + 1, cudaMemcpyDeviceToDevice, stream));
+}
+
+// Copies the marked arrays to memory, one behind another, and moves its start behind them.
+static int copy_unaligned(Array* arrays, int count, char** memory, cudaStream_t stream)
+{
+    for (int i = 0; i < count; ++i) {
+        const size_t bytes = bytes_of_copies(&arrays[i], 1);
+        if (bytes == 0) continue;
+        arrays[i].address = reinterpret_cast<uintptr_t>(*memory);
+        *memory += bytes;
+        if (const int status = copy_array(arrays[i].address, arrays[i].first, arrays[i], stream)) return status;
+    }
+    return KGEN_SUCCESS;
+}
+
+// Copies results back.
+static int copy_back(const Array* arrays, const Operand* operands, int count, cudaStream_t stream)
+{
+    for (int i = 0; i < count; ++i) {
+        const Array& array = arrays[i];
+        const bool is_copied = array.size > 0 && (array.address < array.first || array.address > array.last);
+        if (!operands[i].is_written || !is_copied) continue;
+        if (const int status = copy_array(array.first, array.address, array, stream)) return status;
+    }
+    return KGEN_SUCCESS;
+}
+
+static int check_workspace(void* workspace, size_t bytes, size_t needed)
+{
+    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
+    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
 }
 
 // Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
@@ -1082,9 +1148,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {n0, n1, n2}, {n2 * n1, n2, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {n0, n1, n2}, {n2 * n1, n2, 1});
     if (status != KGEN_SUCCESS || arrays[1].size == 0) return status;
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 >= 2 &&
         n2 >= 16 &&
         n2 < n2 * n1 &&
@@ -1092,11 +1156,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 % 4 != 0) {
         choices[0].launch = launch_causal_mask_contiguous;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 == 1 &&
         n2 == 1 &&
         n2 * n1 <= n2 &&
@@ -1106,11 +1168,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 * (n1 * n0) <= 2147483647) {
         choices[0].launch = launch_causal_mask_contiguous2;
         choices[0].space = {2, {n2, n1 * n0}, {{1, n2 * n1}, {1, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 == 1 &&
         n2 >= 2 &&
         n2 <= 15 &&
@@ -1121,11 +1181,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 * (n1 * n0) <= 2147483647) {
         choices[0].launch = launch_causal_mask_contiguous2;
         choices[0].space = {2, {n2, n1 * n0}, {{1, n2 * n1}, {1, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 == 1 &&
         n2 * n1 <= n2 &&
         n2 * n1 >= 2 &&
@@ -1136,11 +1194,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 >= 16) {
         choices[0].launch = launch_causal_mask_rows_2d;
         choices[0].space = {2, {n2, n1 * n0}, {{1, n2 * n1}, {1, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 == 1 &&
         n2 >= 16 &&
         n2 * n1 <= n2 &&
@@ -1151,11 +1207,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 * (n1 * n0) <= 2147483647) {
         choices[0].launch = launch_causal_mask_contiguous2;
         choices[0].space = {2, {n2, n1 * n0}, {{1, n2 * n1}, {1, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 >= 2 &&
         n2 < n2 * n1 &&
         n1 * n0 >= 2 &&
@@ -1163,11 +1217,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 <= 15) {
         choices[0].launch = launch_causal_mask_contiguous2;
         choices[0].space = {2, {n2, n1 * n0}, {{1, n2}, {1, n2}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 >= 2 &&
         n2 < n2 * n1 &&
         n1 * n0 >= 2 &&
@@ -1177,11 +1229,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 >= 16) {
         choices[0].launch = launch_causal_mask_rows_2d2;
         choices[0].space = {2, {n2, n1 * n0}, {{1, n2}, {1, n2}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 >= 2 &&
         n2 >= 16 &&
         n2 < n2 * n1 &&
@@ -1190,11 +1240,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 % 4 != 0) {
         choices[0].launch = launch_causal_mask_contiguous2;
         choices[0].space = {2, {n2, n1 * n0}, {{1, n2}, {1, n2}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 >= 2 &&
         n2 < n2 * n1 &&
         n1 * n0 >= 2 &&
@@ -1206,11 +1254,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 <= 2147483583) {
         choices[0].launch = launch_causal_mask_rows_2d_64bit;
         choices[0].space = {2, {n2, n1 * n0}, {{1, n2}, {1, n2}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 >= 2 &&
         n2 >= 16 &&
         n2 < n2 * n1 &&
@@ -1219,11 +1265,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 % 4 != 0) {
         choices[0].launch = launch_causal_mask_contiguous_64bit;
         choices[0].space = {2, {n2, n1 * n0}, {{1, n2}, {1, n2}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 >= 2 &&
         n2 < n2 * n1 &&
         n1 * n0 >= 2 &&
@@ -1236,11 +1280,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 <= 2147483583) {
         choices[0].launch = launch_causal_mask_rows_2d_64bit;
         choices[0].space = {2, {n2, n1 * n0}, {{1, n2}, {1, n2}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 >= 2 &&
         n2 < n2 * n1 &&
         n1 * n0 >= 2 &&
@@ -1250,11 +1292,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 >= 16) {
         choices[0].launch = launch_causal_mask_rows_2d_64bit2;
         choices[0].space = {2, {n2, n1 * n0}, {{1, n2}, {1, n2}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 >= 2 &&
         n2 >= 2 &&
         n2 <= 15 &&
@@ -1263,11 +1303,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 * (n1 * n0) >= 2147483648) {
         choices[0].launch = launch_causal_mask_contiguous_64bit;
         choices[0].space = {2, {n2, n1 * n0}, {{1, n2}, {1, n2}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 == 1 &&
         n2 == 1 &&
         n2 * n1 <= n2 &&
@@ -1275,11 +1313,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         (n2 * n1) * n0 <= 2147483647) {
         choices[0].launch = launch_causal_mask_contiguous;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 == 1 &&
         n2 >= 2 &&
         n2 <= 15 &&
@@ -1289,11 +1325,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         (n2 * n1) * n0 <= 2147483647) {
         choices[0].launch = launch_causal_mask_contiguous;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 == 1 &&
         n2 * n1 <= n2 &&
         n2 == n2 * n1 &&
@@ -1305,11 +1339,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 >= 16) {
         choices[0].launch = launch_causal_mask_rows_3d;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 == 1 &&
         n2 >= 16 &&
         n2 * n1 <= n2 &&
@@ -1319,11 +1351,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 % 4 != 0) {
         choices[0].launch = launch_causal_mask_contiguous;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n0 <= 2147483583 &&
         n1 == 1 &&
         n2 * n1 <= n2 &&
@@ -1337,11 +1367,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 <= 2147483583) {
         choices[0].launch = launch_causal_mask_rows_3d_64bit;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 == 1 &&
         n2 >= 16 &&
         n2 * n1 <= n2 &&
@@ -1351,11 +1379,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 % 4 != 0) {
         choices[0].launch = launch_causal_mask_contiguous_64bit2;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 >= 2 &&
         n2 == 1 &&
         n2 < n2 * n1 &&
@@ -1363,11 +1389,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         (n2 * n1) * n0 <= 2147483647) {
         choices[0].launch = launch_causal_mask_contiguous;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 >= 2 &&
         n2 >= 2 &&
         n2 <= 15 &&
@@ -1375,11 +1399,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         (n2 * n1) * n0 <= 2147483647) {
         choices[0].launch = launch_causal_mask_contiguous;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 >= 2 &&
         n2 < n2 * n1 &&
         (n2 * n1) * n0 <= 2147483647 &&
@@ -1389,11 +1411,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 >= 16) {
         choices[0].launch = launch_causal_mask_rows_3d;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n0 <= 2147483583 &&
         n1 >= 2 &&
         n1 <= 2147483583 &&
@@ -1407,11 +1427,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 <= 2147483583) {
         choices[0].launch = launch_causal_mask_rows_3d_64bit;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 >= 2 &&
         n2 >= 16 &&
         n2 < n2 * n1 &&
@@ -1419,11 +1437,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 % 4 != 0) {
         choices[0].launch = launch_causal_mask_contiguous_64bit2;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 >= 2 &&
         n2 < n2 * n1 &&
         (n2 * n1) * n0 >= 2147483648 &&
@@ -1433,11 +1449,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 >= 16) {
         choices[0].launch = launch_causal_mask_rows_3d_64bit2;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n0 <= 2147483583 &&
         n1 >= 2 &&
         n1 <= 2147483583 &&
@@ -1450,11 +1464,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 <= 2147483583) {
         choices[0].launch = launch_causal_mask_rows_3d_64bit;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 >= 2 &&
         n2 >= 2 &&
         n2 <= 15 &&
@@ -1462,11 +1474,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         (n2 * n1) * n0 >= 2147483648) {
         choices[0].launch = launch_causal_mask_contiguous_64bit2;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 >= 2 &&
         n2 == 1 &&
         n2 < n2 * n1 &&
@@ -1474,11 +1484,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         (n2 * n1) * n0 >= 2147483648) {
         choices[0].launch = launch_causal_mask_contiguous_64bit2;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n0 <= 2147483583 &&
         n1 == 1 &&
         n2 * n1 <= n2 &&
@@ -1493,11 +1501,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 <= 2147483583) {
         choices[0].launch = launch_causal_mask_rows_3d_64bit;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 == 1 &&
         n2 * n1 <= n2 &&
         n2 == n2 * n1 &&
@@ -1509,11 +1515,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n2 >= 16) {
         choices[0].launch = launch_causal_mask_rows_3d_64bit2;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 == 1 &&
         n2 >= 2 &&
         n2 <= 15 &&
@@ -1523,9 +1527,15 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         (n2 * n1) * n0 >= 2147483648) {
         choices[0].launch = launch_causal_mask_contiguous_64bit2;
         choices[0].space = {3, {n2, n1, n0}, {{1, n2, n2 * n1}, {1, n2, n2 * n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
     return KGEN_NOT_COVERED;
+}
+
+// The bytes of a call: copies of unaligned arrays, buffers between kernels, then scratch memory, which these share.
+static size_t workspace_of(const Array* arrays)
+{
+    return bytes_of_copies(arrays, 2);
 }
 
 }  // namespace kgen_causal_mask
@@ -1533,8 +1543,8 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
 extern "C" int causal_mask_launch(const kgen_array* scores_array,
                                   const kgen_array* out_array,
                                   double scale_value,
-                                  void* /* workspace */,
-                                  size_t /* workspace_bytes */,
+                                  void* workspace,
+                                  size_t workspace_bytes,
                                   cudaStream_t stream)
 {
     using namespace kgen_causal_mask;
@@ -1542,6 +1552,12 @@ extern "C" int causal_mask_launch(const kgen_array* scores_array,
     Array arrays[2];
     Choice choices[1] = {};
     int status = decide(given, arrays, choices);
+    if (status == KGEN_SUCCESS) {
+        status = check_workspace(workspace, workspace_bytes, workspace_of(arrays));
+    }
+    if (status != KGEN_SUCCESS) return status;
+    char* memory = static_cast<char*>(workspace);
+    status = copy_unaligned(arrays, 2, &memory, stream);
     if (status != KGEN_SUCCESS) return status;
     const Arguments a = {
         reinterpret_cast<const float*>(arrays[0].address),
@@ -1552,6 +1568,7 @@ extern "C" int causal_mask_launch(const kgen_array* scores_array,
     for (const Choice& choice : choices) {
         if (status == KGEN_SUCCESS && choice.launch != nullptr) status = choice.launch(a, choice.space);
     }
+    if (status == KGEN_SUCCESS) status = copy_back(arrays, OPERANDS, 2, stream);
     return status;
 }
 
@@ -1564,7 +1581,7 @@ extern "C" int causal_mask_workspace_size(const kgen_array* scores_array,
     Array arrays[2];
     Choice choices[1] = {};
     const int status = decide(given, arrays, choices);
-    *bytes = 0;
+    *bytes = status == KGEN_SUCCESS ? workspace_of(arrays) : 0;
     return status;
 }
 

@@ -185,6 +185,9 @@ struct Space {
     long long strides[ACCESSES][8];
 };
 
+// Kernels that move whole vectors take arrays at multiples of so many bytes.
+constexpr int ALIGNMENT = 16;
+
 static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
 
 static long long kgen_shift(long long d)
@@ -338,6 +341,69 @@ static int check_layout(const Array& array, int number, std::initializer_list<lo
     return KGEN_SUCCESS;
 }
 
+// Marks those of some arrays that are not aligned, by a null pointer: kernels take copies of them.
+static int mark_unaligned(Array* arrays, const Operand* operands, std::initializer_list<int> numbers)
+{
+    for (const int i : numbers) {
+        Array& array = arrays[i];
+        if (array.address % ALIGNMENT == 0) continue;
+        const bool has_gaps = array.last - array.first + 1 != static_cast<uintptr_t>(array.size * array.itemsize);
+        if (array.address != array.first || (has_gaps && operands[i].is_written)) {
+            return status_of(KGEN_NOT_COVERED, i + 1);
+        }
+        array.address = 0;
+    }
+    return KGEN_SUCCESS;
+}
+
+// The memory that copies of the marked arrays take.
+static size_t bytes_of_copies(const Array* arrays, int count)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < count; ++i) {
+        const bool is_marked = arrays[i].size > 0 && arrays[i].address == 0;
+        bytes += is_marked ? (arrays[i].last - arrays[i].first + 256) / 256 * 256 : 0;
+    }
+    return bytes;
+}
+
+static int copy_array(uintptr_t to, uintptr_t from, const Array& array, cudaStream_t stream)
+{
+    return -static_cast<int>(cudaMemcpyAsync(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
+                                             array.last - array.first + 1, cudaMemcpyDeviceToDevice, stream));
+}
+
+// Copies the marked arrays to memory, one behind another, and moves its start behind them.
+static int copy_unaligned(Array* arrays, int count, char** memory, cudaStream_t stream)
+{
+    for (int i = 0; i < count; ++i) {
+        const size_t bytes = bytes_of_copies(&arrays[i], 1);
+        if (bytes == 0) continue;
+        arrays[i].address = reinterpret_cast<uintptr_t>(*memory);
+        *memory += bytes;
+        if (const int status = copy_array(arrays[i].address, arrays[i].first, arrays[i], stream)) return status;
+    }
+    return KGEN_SUCCESS;
+}
+
+// Copies results back.
+static int copy_back(const Array* arrays, const Operand* operands, int count, cudaStream_t stream)
+{
+    for (int i = 0; i < count; ++i) {
+        const Array& array = arrays[i];
+        const bool is_copied = array.size > 0 && (array.address < array.first || array.address > array.last);
+        if (!operands[i].is_written || !is_copied) continue;
+        if (const int status = copy_array(array.first, array.address, array, stream)) return status;
+    }
+    return KGEN_SUCCESS;
+}
+
+static int check_workspace(void* workspace, size_t bytes, size_t needed)
+{
+    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
+    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
+}
+
 // Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
 static bool may_start_early()
 {
@@ -434,13 +500,15 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {8, 512, 512}, {1, 8, 4096});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {8, 512, 512}, {1, 8, 4096});
     if (status != KGEN_SUCCESS || arrays[1].size == 0) return status;
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0) {
-        choices[0].launch = launch_causal_mask_permuted_contiguous;
-        choices[0].space = {3, {8, 512, 512}, {{1, 8, 4096}, {1, 8, 4096}}};
-        return KGEN_SUCCESS;
-    }
-    return KGEN_NOT_COVERED;
+    choices[0].launch = launch_causal_mask_permuted_contiguous;
+    choices[0].space = {3, {8, 512, 512}, {{1, 8, 4096}, {1, 8, 4096}}};
+    return mark_unaligned(arrays, OPERANDS, {0, 1});
+}
+
+// The bytes of a call: copies of unaligned arrays, buffers between kernels, then scratch memory, which these share.
+static size_t workspace_of(const Array* arrays)
+{
+    return bytes_of_copies(arrays, 2);
 }
 
 }  // namespace kgen_causal_mask_permuted
@@ -448,8 +516,8 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
 extern "C" int causal_mask_permuted_launch(const kgen_array* scores_array,
                                            const kgen_array* out_array,
                                            double scale_value,
-                                           void* /* workspace */,
-                                           size_t /* workspace_bytes */,
+                                           void* workspace,
+                                           size_t workspace_bytes,
                                            cudaStream_t stream)
 {
     using namespace kgen_causal_mask_permuted;
@@ -457,6 +525,12 @@ extern "C" int causal_mask_permuted_launch(const kgen_array* scores_array,
     Array arrays[2];
     Choice choices[1] = {};
     int status = decide(given, arrays, choices);
+    if (status == KGEN_SUCCESS) {
+        status = check_workspace(workspace, workspace_bytes, workspace_of(arrays));
+    }
+    if (status != KGEN_SUCCESS) return status;
+    char* memory = static_cast<char*>(workspace);
+    status = copy_unaligned(arrays, 2, &memory, stream);
     if (status != KGEN_SUCCESS) return status;
     const Arguments a = {
         reinterpret_cast<const float*>(arrays[0].address),
@@ -467,6 +541,7 @@ extern "C" int causal_mask_permuted_launch(const kgen_array* scores_array,
     for (const Choice& choice : choices) {
         if (status == KGEN_SUCCESS && choice.launch != nullptr) status = choice.launch(a, choice.space);
     }
+    if (status == KGEN_SUCCESS) status = copy_back(arrays, OPERANDS, 2, stream);
     return status;
 }
 
@@ -479,7 +554,7 @@ extern "C" int causal_mask_permuted_workspace_size(const kgen_array* scores_arra
     Array arrays[2];
     Choice choices[1] = {};
     const int status = decide(given, arrays, choices);
-    *bytes = 0;
+    *bytes = status == KGEN_SUCCESS ? workspace_of(arrays) : 0;
     return status;
 }
 

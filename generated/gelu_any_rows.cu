@@ -775,6 +775,9 @@ struct Space {
     long long strides[ACCESSES][8];
 };
 
+// Kernels that move whole vectors take arrays at multiples of so many bytes.
+constexpr int ALIGNMENT = 16;
+
 static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
 
 static long long kgen_min(long long a, long long b) { return a < b ? a : b; }
@@ -958,6 +961,69 @@ static long long extents_from(const long long* shape, int first)
     long long product = 1;
     for (int d = first; d < Rank; ++d) product *= shape[d];
     return product;
+}
+
+// Marks those of some arrays that are not aligned, by a null pointer: kernels take copies of them.
+static int mark_unaligned(Array* arrays, const Operand* operands, std::initializer_list<int> numbers)
+{
+    for (const int i : numbers) {
+        Array& array = arrays[i];
+        if (array.address % ALIGNMENT == 0) continue;
+        const bool has_gaps = array.last - array.first + 1 != static_cast<uintptr_t>(array.size * array.itemsize);
+        if (array.address != array.first || (has_gaps && operands[i].is_written)) {
+            return status_of(KGEN_NOT_COVERED, i + 1);
+        }
+        array.address = 0;
+    }
+    return KGEN_SUCCESS;
+}
+
+// The memory that copies of the marked arrays take.
+static size_t bytes_of_copies(const Array* arrays, int count)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < count; ++i) {
+        const bool is_marked = arrays[i].size > 0 && arrays[i].address == 0;
+        bytes += is_marked ? (arrays[i].last - arrays[i].first + 256) / 256 * 256 : 0;
+    }
+    return bytes;
+}
+
+static int copy_array(uintptr_t to, uintptr_t from, const Array& array, cudaStream_t stream)
+{
+    return -static_cast<int>(cudaMemcpyAsync(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
+                                             array.last - array.first + 1, cudaMemcpyDeviceToDevice, stream));
+}
+
+// Copies the marked arrays to memory, one behind another, and moves its start behind them.
+static int copy_unaligned(Array* arrays, int count, char** memory, cudaStream_t stream)
+{
+    for (int i = 0; i < count; ++i) {
+        const size_t bytes = bytes_of_copies(&arrays[i], 1);
+        if (bytes == 0) continue;
+        arrays[i].address = reinterpret_cast<uintptr_t>(*memory);
+        *memory += bytes;
+        if (const int status = copy_array(arrays[i].address, arrays[i].first, arrays[i], stream)) return status;
+    }
+    return KGEN_SUCCESS;
+}
+
+// Copies results back.
+static int copy_back(const Array* arrays, const Operand* operands, int count, cudaStream_t stream)
+{
+    for (int i = 0; i < count; ++i) {
+        const Array& array = arrays[i];
+        const bool is_copied = array.size > 0 && (array.address < array.first || array.address > array.last);
+        if (!operands[i].is_written || !is_copied) continue;
+        if (const int status = copy_array(array.first, array.address, array, stream)) return status;
+    }
+    return KGEN_SUCCESS;
+}
+
+static int check_workspace(void* workspace, size_t bytes, size_t needed)
+{
+    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
+    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
 }
 
 // Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
@@ -1197,9 +1263,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {n1}, {1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {n0, n1}, {n1, 1});
     if (status != KGEN_SUCCESS || arrays[2].size == 0) return status;
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 * n0 <= 2147483647 &&
         (n1 * 2) - 1 <= 2147483647 &&
         n1 % 8 != 0 &&
@@ -1207,55 +1271,41 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n1 >= 2) {
         choices[0].launch = launch_gelu_any_rows_flat_2d;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 == 1 &&
         n0 * n1 <= 1 &&
         n0 * n1 != 0) {
         choices[0].launch = launch_gelu_any_rows_contiguous_any<unsigned int, gelu_any_rows_contiguous>;
         choices[0].space = {1, {n0 * n1}, {{1}, {1}, {1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 >= 2 &&
         n0 * n1 >= 2 &&
         n0 * n1 <= 2147483647) {
         choices[0].launch = launch_gelu_any_rows_contiguous_any<unsigned int, gelu_any_rows_contiguous>;
         choices[0].space = {1, {n0 * n1}, {{1}, {1}, {1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 == 1 &&
+    if (n0 == 1 &&
         n1 >= 2 &&
         n0 * n1 >= 2147483648) {
         choices[0].launch = launch_gelu_any_rows_contiguous_any<unsigned long long, gelu_any_rows_contiguous_64bit>;
         choices[0].space = {1, {n0 * n1}, {{1}, {1}, {1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 <= n0 &&
         n1 == 1 &&
         n1 * n0 >= 2 &&
         n1 * n0 <= 2147483647) {
         choices[0].launch = launch_gelu_any_rows_contiguous_any2<unsigned int, gelu_any_rows_contiguous2>;
         choices[0].space = {1, {n1 * n0}, {{n1}, {n1}, {0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 * n0 <= 2147483647 &&
         (n1 * 2) - 1 <= 2147483647 &&
         n1 % 8 == 0 &&
@@ -1263,11 +1313,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n1 >= 2) {
         choices[0].launch = launch_gelu_any_rows_rows_any<2, int, unsigned int, gelu_any_rows_rows_2d>;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n0 <= 2147483519 &&
         n1 * n0 <= 2147483647 &&
         (n1 * 2) - 1 <= 2147483647 &&
@@ -1278,12 +1326,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n1 <= 2147483519) {
         choices[0].launch = launch_gelu_any_rows_flat_2d;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n0 <= 2147483519 &&
         n1 * n0 >= 2147483648 &&
         n1 % 8 == 0 &&
@@ -1292,11 +1337,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n1 <= 2147483519) {
         choices[0].launch = launch_gelu_any_rows_rows_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n0 <= 2147483519 &&
         n1 >= 2048 &&
         n1 <= 2147483519 &&
@@ -1305,12 +1348,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         ((n1 / 8) + 2) * n0 <= 2147483647) {
         choices[0].launch = launch_gelu_any_rows_rows_2d_64bit2;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 >= 2147483520 &&
         n1 * n0 >= 2147483648 &&
         n1 % 8 == 0 &&
@@ -1318,12 +1358,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         choices[0].launch = launch_gelu_any_rows_rows_any<2, long long, unsigned long long,
             gelu_any_rows_rows_2d_64bit3>;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n0 <= 2147483519 &&
         n1 * n0 <= 2147483647 &&
         (n1 * 2) - 1 <= 2147483647 &&
@@ -1334,12 +1371,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n1 <= 2147483519) {
         choices[0].launch = launch_gelu_any_rows_rows_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 * n0 >= 2147483648 &&
         n1 % 8 == 0 &&
         ((n1 / 8) + 2) * n0 >= 2147483648 &&
@@ -1347,22 +1381,18 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         choices[0].launch = launch_gelu_any_rows_rows_any<2, long long, unsigned long long,
             gelu_any_rows_rows_2d_64bit3>;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 >= 2048 &&
         n1 * n0 >= 2147483648 &&
         n1 % 8 != 0 &&
         ((n1 / 8) + 2) * n0 >= 2147483648) {
         choices[0].launch = launch_gelu_any_rows_rows_2d_64bit4;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n0 <= 2147483519 &&
         n1 >= 256 &&
         n1 <= 2047 &&
@@ -1371,11 +1401,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         ((n1 / 8) + 2) * n0 <= 2147483647) {
         choices[0].launch = launch_gelu_any_rows_rows_2d_64bit5;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n0 <= 2147483519 &&
         n1 * n0 >= 2147483648 &&
         n1 % 8 != 0 &&
@@ -1384,11 +1412,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n1 <= 255) {
         choices[0].launch = launch_gelu_any_rows_flat_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 >= 256 &&
         n1 <= 2047 &&
         n1 * n0 >= 2147483648 &&
@@ -1396,11 +1422,9 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         ((n1 / 8) + 2) * n0 >= 2147483648) {
         choices[0].launch = launch_gelu_any_rows_rows_2d_64bit6;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 * n0 >= 2147483648 &&
         n1 % 8 != 0 &&
         ((n1 / 8) + 2) * n0 >= 2147483648 &&
@@ -1408,20 +1432,24 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n1 <= 255) {
         choices[0].launch = launch_gelu_any_rows_flat_2d_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}, {1, 0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 2});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        n0 >= 2 &&
+    if (n0 >= 2 &&
         n1 <= n0 &&
         n1 == 1 &&
         n1 * n0 >= 2147483648) {
         choices[0].launch = launch_gelu_any_rows_contiguous_any2<unsigned long long,
             gelu_any_rows_contiguous_64bit2>;
         choices[0].space = {1, {n1 * n0}, {{n1}, {n1}, {0}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 2});
     }
     return KGEN_NOT_COVERED;
+}
+
+// The bytes of a call: copies of unaligned arrays, buffers between kernels, then scratch memory, which these share.
+static size_t workspace_of(const Array* arrays)
+{
+    return bytes_of_copies(arrays, 3);
 }
 
 }  // namespace kgen_gelu_any_rows
@@ -1429,8 +1457,8 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
 extern "C" int gelu_any_rows_launch(const kgen_array* x_array,
                                     const kgen_array* bias_array,
                                     const kgen_array* y_array,
-                                    void* /* workspace */,
-                                    size_t /* workspace_bytes */,
+                                    void* workspace,
+                                    size_t workspace_bytes,
                                     cudaStream_t stream)
 {
     using namespace kgen_gelu_any_rows;
@@ -1438,6 +1466,12 @@ extern "C" int gelu_any_rows_launch(const kgen_array* x_array,
     Array arrays[3];
     Choice choices[1] = {};
     int status = decide(given, arrays, choices);
+    if (status == KGEN_SUCCESS) {
+        status = check_workspace(workspace, workspace_bytes, workspace_of(arrays));
+    }
+    if (status != KGEN_SUCCESS) return status;
+    char* memory = static_cast<char*>(workspace);
+    status = copy_unaligned(arrays, 3, &memory, stream);
     if (status != KGEN_SUCCESS) return status;
     const Arguments a = {
         reinterpret_cast<const __nv_bfloat16*>(arrays[0].address),
@@ -1448,6 +1482,7 @@ extern "C" int gelu_any_rows_launch(const kgen_array* x_array,
     for (const Choice& choice : choices) {
         if (status == KGEN_SUCCESS && choice.launch != nullptr) status = choice.launch(a, choice.space);
     }
+    if (status == KGEN_SUCCESS) status = copy_back(arrays, OPERANDS, 3, stream);
     return status;
 }
 
@@ -1461,7 +1496,7 @@ extern "C" int gelu_any_rows_workspace_size(const kgen_array* x_array,
     Array arrays[3];
     Choice choices[1] = {};
     const int status = decide(given, arrays, choices);
-    *bytes = 0;
+    *bytes = status == KGEN_SUCCESS ? workspace_of(arrays) : 0;
     return status;
 }
 

@@ -1961,6 +1961,9 @@ struct Space {
     long long strides[ACCESSES][8];
 };
 
+// Kernels that move whole vectors take arrays at multiples of so many bytes.
+constexpr int ALIGNMENT = 16;
+
 static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
 
 // An array that has passed its checks: where its elements lie, and the range of bytes that they are in.
@@ -2099,6 +2102,69 @@ static int check_layout(const Array& array, int number, std::initializer_list<lo
         if (is_used && array.strides[i] != strides.begin()[i]) return status_of(KGEN_NOT_COVERED, number);
     }
     return KGEN_SUCCESS;
+}
+
+// Marks those of some arrays that are not aligned, by a null pointer: kernels take copies of them.
+static int mark_unaligned(Array* arrays, const Operand* operands, std::initializer_list<int> numbers)
+{
+    for (const int i : numbers) {
+        Array& array = arrays[i];
+        if (array.address % ALIGNMENT == 0) continue;
+        const bool has_gaps = array.last - array.first + 1 != static_cast<uintptr_t>(array.size * array.itemsize);
+        if (array.address != array.first || (has_gaps && operands[i].is_written)) {
+            return status_of(KGEN_NOT_COVERED, i + 1);
+        }
+        array.address = 0;
+    }
+    return KGEN_SUCCESS;
+}
+
+// The memory that copies of the marked arrays take.
+static size_t bytes_of_copies(const Array* arrays, int count)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < count; ++i) {
+        const bool is_marked = arrays[i].size > 0 && arrays[i].address == 0;
+        bytes += is_marked ? (arrays[i].last - arrays[i].first + 256) / 256 * 256 : 0;
+    }
+    return bytes;
+}
+
+static int copy_array(uintptr_t to, uintptr_t from, const Array& array, cudaStream_t stream)
+{
+    return -static_cast<int>(cudaMemcpyAsync(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
+                                             array.last - array.first + 1, cudaMemcpyDeviceToDevice, stream));
+}
+
+// Copies the marked arrays to memory, one behind another, and moves its start behind them.
+static int copy_unaligned(Array* arrays, int count, char** memory, cudaStream_t stream)
+{
+    for (int i = 0; i < count; ++i) {
+        const size_t bytes = bytes_of_copies(&arrays[i], 1);
+        if (bytes == 0) continue;
+        arrays[i].address = reinterpret_cast<uintptr_t>(*memory);
+        *memory += bytes;
+        if (const int status = copy_array(arrays[i].address, arrays[i].first, arrays[i], stream)) return status;
+    }
+    return KGEN_SUCCESS;
+}
+
+// Copies results back.
+static int copy_back(const Array* arrays, const Operand* operands, int count, cudaStream_t stream)
+{
+    for (int i = 0; i < count; ++i) {
+        const Array& array = arrays[i];
+        const bool is_copied = array.size > 0 && (array.address < array.first || array.address > array.last);
+        if (!operands[i].is_written || !is_copied) continue;
+        if (const int status = copy_array(array.first, array.address, array, stream)) return status;
+    }
+    return KGEN_SUCCESS;
+}
+
+static int check_workspace(void* workspace, size_t bytes, size_t needed)
+{
+    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
+    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
 }
 
 // Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
@@ -2443,16 +2509,14 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {n0, n1}, {n1, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {n0, n1}, {n1, 1});
     if (status != KGEN_SUCCESS || arrays[1].size == 0) return status;
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 >= 17 &&
+    if (n1 >= 17 &&
         n1 % 8 != 0 &&
         n1 * 2 >= 449 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 2 &&
         kgen_ceil_div((n1 / 8) * 8, 8) <= 128) {
         choices[0].launch = launch_softmax_long_reduce_regs1024_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
     if (n0 == 1 &&
         n1 == 1 &&
@@ -2461,149 +2525,121 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         choices[0].space = {2, {n1, n0}, {{1, 1}, {1, 1}}};
         return KGEN_SUCCESS;
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 >= 2 &&
+    if (n1 >= 2 &&
         n1 <= 16 &&
         n1 % 8 != 0 &&
         n1 >= 2 &&
         n1 <= 16) {
         choices[0].launch = launch_softmax_long_reduce_regs16_64bit2;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 >= 2 &&
+    if (n1 >= 2 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) <= 8) {
         choices[0].launch = launch_softmax_long_reduce_regs64_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 >= 17 &&
+    if (n1 >= 17 &&
         n1 % 8 != 0 &&
         n1 * 2 <= 448 &&
         kgen_ceil_div((n1 / 4) * 4, 4) >= 2 &&
         kgen_ceil_div((n1 / 4) * 4, 4) <= 32) {
         choices[0].launch = launch_softmax_long_reduce_regs128_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 >= 2 &&
+    if (n1 >= 2 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 9 &&
         kgen_ceil_div(n1, 8) <= 32) {
         choices[0].launch = launch_softmax_long_reduce_regs256_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 >= 17 &&
+    if (n1 >= 17 &&
         n1 % 8 != 0 &&
         n1 * 2 <= 448 &&
         kgen_ceil_div((n1 / 4) * 4, 4) >= 33 &&
         kgen_ceil_div((n1 / 4) * 4, 4) <= 128) {
         choices[0].launch = launch_softmax_long_reduce_regs512_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 >= 2 &&
+    if (n1 >= 2 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 33 &&
         kgen_ceil_div(n1, 8) <= 128) {
         choices[0].launch = launch_softmax_long_reduce_regs1024_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 >= 17 &&
+    if (n1 >= 17 &&
         n1 % 8 != 0 &&
         n1 * 2 >= 449 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 129 &&
         kgen_ceil_div((n1 / 8) * 8, 8) <= 512) {
         choices[0].launch = launch_softmax_long_reduce_regs4096_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 >= 2 &&
+    if (n1 >= 2 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 129 &&
         kgen_ceil_div(n1, 8) <= 512) {
         choices[0].launch = launch_softmax_long_reduce_regs4096_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 >= 17 &&
+    if (n1 >= 17 &&
         n1 % 8 != 0 &&
         n1 * 2 >= 449 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 513 &&
         kgen_ceil_div((n1 / 8) * 8, 8) <= 1024) {
         choices[0].launch = launch_softmax_long_reduce_regs8192_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 >= 2 &&
+    if (n1 >= 2 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 513 &&
         kgen_ceil_div(n1, 8) <= 1024) {
         choices[0].launch = launch_softmax_long_reduce_regs8192_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 >= 17 &&
+    if (n1 >= 17 &&
         n1 % 8 != 0 &&
         n1 * 2 >= 449 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 1025 &&
         kgen_ceil_div((n1 / 8) * 8, 8) <= 2048) {
         choices[0].launch = launch_softmax_long_reduce_regs16384_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 >= 2 &&
+    if (n1 >= 2 &&
         n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 1025 &&
         kgen_ceil_div(n1, 8) <= 2048) {
         choices[0].launch = launch_softmax_long_reduce_regs16384_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 % 8 != 0 &&
+    if (n1 % 8 != 0 &&
         n1 * 2 >= 449 &&
         kgen_ceil_div((n1 / 8) * 8, 8) >= 2049 &&
         n1 >= 17) {
         choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        n1 % 8 == 0 &&
+    if (n1 % 8 == 0 &&
         kgen_ceil_div(n1, 8) >= 2049 &&
         n1 >= 2) {
         choices[0].launch = launch_softmax_long_reduce_long_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
-        return KGEN_SUCCESS;
+        return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
     if (n0 >= 2 &&
         n1 == 1 &&
@@ -2615,12 +2651,18 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     return KGEN_NOT_COVERED;
 }
 
+// The bytes of a call: copies of unaligned arrays, buffers between kernels, then scratch memory, which these share.
+static size_t workspace_of(const Array* arrays)
+{
+    return bytes_of_copies(arrays, 2);
+}
+
 }  // namespace kgen_softmax_long
 
 extern "C" int softmax_long_launch(const kgen_array* x_array,
                                    const kgen_array* y_array,
-                                   void* /* workspace */,
-                                   size_t /* workspace_bytes */,
+                                   void* workspace,
+                                   size_t workspace_bytes,
                                    cudaStream_t stream)
 {
     using namespace kgen_softmax_long;
@@ -2628,6 +2670,12 @@ extern "C" int softmax_long_launch(const kgen_array* x_array,
     Array arrays[2];
     Choice choices[1] = {};
     int status = decide(given, arrays, choices);
+    if (status == KGEN_SUCCESS) {
+        status = check_workspace(workspace, workspace_bytes, workspace_of(arrays));
+    }
+    if (status != KGEN_SUCCESS) return status;
+    char* memory = static_cast<char*>(workspace);
+    status = copy_unaligned(arrays, 2, &memory, stream);
     if (status != KGEN_SUCCESS) return status;
     const Arguments a = {
         reinterpret_cast<const __nv_bfloat16*>(arrays[0].address),
@@ -2637,6 +2685,7 @@ extern "C" int softmax_long_launch(const kgen_array* x_array,
     for (const Choice& choice : choices) {
         if (status == KGEN_SUCCESS && choice.launch != nullptr) status = choice.launch(a, choice.space);
     }
+    if (status == KGEN_SUCCESS) status = copy_back(arrays, OPERANDS, 2, stream);
     return status;
 }
 
@@ -2649,7 +2698,7 @@ extern "C" int softmax_long_workspace_size(const kgen_array* x_array,
     Array arrays[2];
     Choice choices[1] = {};
     const int status = decide(given, arrays, choices);
-    *bytes = 0;
+    *bytes = status == KGEN_SUCCESS ? workspace_of(arrays) : 0;
     return status;
 }
 

@@ -21,7 +21,8 @@ class Binding:
     """``base``: the start of the launcher's names, and of those of its files.
 
     ``banner``: lines of the first comment.  ``namespace``: of a torch operator.  ``defaults``: of the program's params.
-    ``sets``: what the program is lowered to for each set of dtypes.
+    ``sets``: what the program is lowered to for each set of dtypes.  ``has_buffers``: whether calls on aligned arrays
+    need a workspace; those on others may need one for copies.
     """
 
     base: str
@@ -29,7 +30,7 @@ class Binding:
     namespace: str
     defaults: Mapping[str, Weak | None]
     sets: tuple[Lowered | Covered, ...]
-    has_workspace: bool
+    has_buffers: bool
 
     @staticmethod
     def of(
@@ -44,8 +45,13 @@ class Binding:
         buffers = any(o.role == "buffer" for one in sets.values() for o in one.specialised.graph.operands)
         lines = tuple(map(names.comment, banner))
         defaults = {p.name: p.default for p in program.parameters}
-        has_workspace = buffers or any(e.scratch for e in entries)
-        return Binding(base, lines, namespace, defaults, tuple(sets.values()), has_workspace)
+        has_buffers = buffers or any(e.scratch for e in entries)
+        return Binding(base, lines, namespace, defaults, tuple(sets.values()), has_buffers)
+
+    @property
+    def has_workspace(self) -> bool:
+        """Whether calls may need one."""
+        return self.has_buffers or any(isinstance(one, Lowered) for one in self.sets)
 
     @cached_property
     def interfaces(self) -> tuple[Interface, ...]:
@@ -62,9 +68,8 @@ class Binding:
 
     @property
     def launched(self) -> list[str]:
-        """The arguments of the launcher, without the stream: arrays, scalars, workspace."""
-        *given, workspace, size = [d.rpartition(" ")[2] for d in self.interface.declarations]
-        return [*given, *([workspace, size] if self.has_workspace else ["nullptr", "0"])]
+        """The arguments of the launcher, without workspace and stream: arrays, scalars."""
+        return [d.rpartition(" ")[2] for d in self.interface.declarations[:-2]]
 
 
 def rendered(name: str, binding: Binding, context: object) -> str:

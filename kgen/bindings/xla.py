@@ -69,7 +69,7 @@ class Context:
     @property
     def parameters(self) -> list[str]:
         """Of the handler."""
-        scratch = ["ffi::ScratchAllocator scratch"] if self.binding.has_workspace else []
+        scratch = ["ffi::ScratchAllocator scratch"] if self.binding.has_buffers else []
         given = [f"ffi::AnyBuffer {a.name}_buffer" for a in self.inputs]
         results = [f"ffi::Result<ffi::AnyBuffer> {a.name}_result" for a in self.results]
         scalars = [f"{a.type} {a.variable}" for a in self.attributes]
@@ -78,7 +78,7 @@ class Context:
     @property
     def bound(self) -> list[str]:
         """The same, as XLA is told."""
-        scratch = ["Ctx<ffi::ScratchAllocator>()"] if self.binding.has_workspace else []
+        scratch = ["Ctx<ffi::ScratchAllocator>()"] if self.binding.has_buffers else []
         buffers = [*(["Arg<ffi::AnyBuffer>()"] * len(self.inputs)), *(["Ret<ffi::AnyBuffer>()"] * len(self.results))]
         scalars = [f'Attr<{a.type}>("{a.name}")' for a in self.attributes]
         return ["Ctx<ffi::PlatformStream<CUstream_st*>>()", *scratch, *buffers, *scalars]

@@ -35,7 +35,8 @@ class Launcher:
     """What both kinds of launchers have.  ``ranks``: of each array, -1 where any will do.
 
     ``more``: what kernels take besides arrays and scalars: buffers, extents.  ``buffers``: the bytes of all buffers.
-    ``numbers`` and ``sizing``: lines with what ``more`` and ``buffers`` need.
+    ``numbers`` and ``sizing``: lines with what ``more`` and ``buffers`` need.  ``alignment``: arrays that are not
+    at multiples of so many bytes may have to be copied to the workspace; 0 where kernels take any.
     """
 
     interface: Interface
@@ -47,6 +48,7 @@ class Launcher:
     buffers: str = "0"
     numbers: Sequence[str] = ()
     sizing: Sequence[str] = ()
+    alignment: int = 0
 
     @property
     def bodies(self) -> list[BodyLaunch]:
@@ -67,8 +69,13 @@ class Launcher:
         return any(k.scratch for k in self.kernels)
 
     @property
+    def copies(self) -> bool:
+        """Whether it may copy arrays."""
+        return self.alignment > 0
+
+    @property
     def has_workspace(self) -> bool:
-        return self.has_scratch or self.buffers != "0"
+        return self.has_scratch or self.copies or self.buffers != "0"
 
     @property
     def after_buffers(self) -> str:
@@ -78,7 +85,7 @@ class Launcher:
     @property
     def workspace_arguments(self) -> list[str]:
         """What the size of the workspace is computed from."""
-        return [*(["arrays"] if self.sizing else []), *(["choices"] if self.has_scratch else [])]
+        return [*(["arrays"] if self.sizing or self.copies else []), *(["choices"] if self.has_scratch else [])]
 
     @property
     def workspace_parameters(self) -> list[str]:

@@ -19,6 +19,9 @@ from kgen.schedule.scratch import aligned, buffer_bytes
 from kgen.schedule.step_layout import Array
 from kgen.schedule.trace import computed
 
+#: Marks the arrays that are copied because of their addresses.
+_MARK = "mark_unaligned"
+
 
 def shaped_launcher(base: str, classes: Sequence[ExtentClass], entries: tuple[Entry, ...]) -> ShapedLauncher:
     """``entries``: the kernels of the file."""
@@ -32,7 +35,7 @@ def shaped_launcher(base: str, classes: Sequence[ExtentClass], entries: tuple[En
     kernels = tuple(kernel_launch(e, whole.steps[e.step]) for e in entries)
     more = (*buffers, *_views(first, numbers), *_sizes(first, numbers, entries), *_shapes(first, numbers))
     found = merged([_class(one, interface, entries, {k.name: k for k in kernels}) for one in classes])
-    extents = dict(_extent_lines(first, interface))
+    extents, aligned = (dict(_extent_lines(first, interface, aligned=aligned)) for aligned in (False, True))
     decided = [*layouts, *(text for c in found for text in (*c.conditions, *c.choices))]
     taken = [*(m.value for m in more), end if any(k.scratch for k in kernels) else ""]
     return ShapedLauncher(
@@ -45,9 +48,10 @@ def shaped_launcher(base: str, classes: Sequence[ExtentClass], entries: tuple[En
         end,
         numbers=_lines(extents, numbers.used(taken)),
         sizing=_lines(extents, numbers.used([end])),
-        extents=_lines(extents, numbers.used(decided)),
+        extents=_lines(aligned, numbers.used(decided)),
         layouts=layouts,
         classes=found,
+        alignment=first.lowered.target.vector_bytes if any(_MARK in text for text in decided) else 0,
     )
 
 
@@ -111,20 +115,16 @@ def _class(
         choices.append(f"choices[{number}].space = {_space(numbers, step.placed.space)};")
         if kernel.scratch:
             choices.append(f"choices[{number}].scratch_bytes = {kernel.scratch_function}(choices[{number}].space);")
-    return ClassContext(tuple(_conditions(one, numbers, interface)), tuple(choices))
-
-
-def _conditions(one: ExtentClass, numbers: Numbers, interface: Interface) -> Iterator[str]:
-    """Arrays whose address decides anything have to be aligned, as the file was made for; then those on extents."""
     addresses = {address_name(a.name): i for i, a in enumerate(interface.arrays)}
-    guards = [g for g in one.trace.conditions() if not numbers.holds(g)]
-    inputs = [numbers.inputs(g[1]) | numbers.inputs(g[2]) for g in guards]
-    for name, place in addresses.items():
-        if any(name in found for found in inputs):
-            yield f"arrays[{place}].address % {one.lowered.target.vector_bytes} == 0"
-    for guard, found in zip(guards, inputs, strict=True):
-        if not found <= addresses.keys():  # that of a view depends on extents, too
-            yield numbers.guard(guard)
+    guards = [(g, numbers.inputs(g[1]) | numbers.inputs(g[2])) for g in one.trace.conditions() if not numbers.holds(g)]
+    # Arrays whose address decides anything have to be aligned, as the file was made for.
+    aligned = [str(place) for name, place in addresses.items() if any(name in inputs for _, inputs in guards)]
+    choices.append(
+        f"return {_MARK}(arrays, OPERANDS, {{{', '.join(aligned)}}});" if aligned else "return KGEN_SUCCESS;"
+    )
+    # A condition on the address of a view is one on extents, too.
+    conditions = (numbers.guard(guard) for guard, inputs in guards if not inputs <= addresses.keys())
+    return ClassContext(tuple(conditions), tuple(choices))
 
 
 def _lines(lines: Mapping[str, str], used: Sequence[str]) -> list[str]:
@@ -140,11 +140,17 @@ def _space(numbers: Numbers, space: IterationSpace) -> str:
     return f"{{{len(space.shape)}, {{{_list(numbers, space.shape)}}}, {{{strides}}}}}"
 
 
-def _extent_lines(one: ExtentClass, interface: Interface) -> Iterator[tuple[str, str]]:
-    """For each open extent and each address, its name and the line that reads it from the first array that has it."""
+def _extent_lines(one: ExtentClass, interface: Interface, *, aligned: bool) -> Iterator[tuple[str, str]]:
+    """For each open extent and each address, its name and the line that reads it from the first array that has it.
+
+    ``aligned``: whether addresses are those of the copies that are made of arrays at other addresses, which are not
+    known yet but for their alignment.
+    """
     for dim in open_dims(one.lowered):
         place, axis = next((i, a.of.shape.index(dim)) for i, a in enumerate(interface.arrays) if dim in a.of.shape)
         yield dim, f"const long long {dim} = arrays[{place}].shape[{axis}];"
     for place, array in enumerate(interface.arrays):
         name = address_name(array.name)
-        yield name, f"const uintptr_t {name} = arrays[{place}].address;"
+        value = f"arrays[{place}].address"
+        value = f"{value} % ALIGNMENT == 0 ? {value} : 0" if aligned else value
+        yield name, f"const uintptr_t {name} = {value};"

@@ -16,7 +16,7 @@ from kgen.schedule.expressions import C_FUNCTIONS
 _COLUMNS = 116  #: of a line
 
 #: The files with helper functions, in the order of a text.
-_FILES = ("arrays", "merge", "layout", "scratch", "clusters", "launch", "messages")
+_FILES = ("arrays", "merge", "layout", "copies", "scratch", "clusters", "launch", "messages")
 
 
 def guarded(host: str, what: str) -> str:
@@ -34,6 +34,7 @@ def launcher_text(base: str, launchers: Sequence[AnyLayoutLauncher | ShapedLaunc
         "dtypes": dtype_rows(),
         "namespace": names.namespace(base),
         "accesses": max(one.accesses for one in launchers),
+        "alignment": max(one.alignment for one in launchers),
         "helpers": _needed(text),
         "sets": sets,
     }

@@ -210,6 +210,26 @@ def test_bits_of_a_row(shaped: dict[str, Host]) -> None:
         np.testing.assert_array_equal(alone[0].cpu().numpy(), whole[0].cpu().numpy())
 
 
+def test_any_address(shaped: dict[str, Host]) -> None:
+    """Results have the same bits where arrays are not aligned; what lies beside them stays."""
+    host = shaped["softmax"]
+    memory = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")
+    for width in (33, 512, 1000):
+        runs = torch.randn(2, -(-(9 * width + 8) // 4) * 4, device="cuda")
+        aligned = [run[4 : 4 + 9 * width].view(9, width) for run in runs]
+        assert host.launch([*map(of_torch, aligned)], (), memory.data_ptr(), memory.numel()) == SUCCESS
+        for shift in (1, 3):
+            moved = torch.full_like(runs, 7)
+            first, last = 4 - shift, 4 - shift + 9 * width
+            x, out = (run[first:last].view(9, width) for run in moved)
+            x.copy_(aligned[0])
+            arrays = [of_torch(x), of_torch(out)]
+            assert host.launch(arrays, (), memory.data_ptr(), host.workspace_size(arrays)) == SUCCESS
+            assert torch.equal(out, aligned[1])
+            assert moved[1, :first].eq(7).all()
+            assert moved[1, last:].eq(7).all()
+
+
 @pytest.mark.parametrize("compiler", ["nvcc", "nvrtc"])
 def test_threads_and_graphs(tmp_path: Path, compiler: str) -> None:
     """A C++ program, on every device: eight threads with streams of their own, and calls that a CUDA graph repeats."""

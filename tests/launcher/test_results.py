@@ -164,28 +164,56 @@ def test_programs(name: str, tmp_path: Path) -> None:
     """Several kernels, buffers, scratch memory, open extents, index(): the results of a call of kgen.
 
     Other kernels may add in another order, but sums of small integers are exact.  The workspace is as large as the
-    launcher says, begins with anything, and serves every call.
+    launcher says, begins with anything, and serves every call.  Arrays at any address have the same bits.
     """
     text, spec, calls = PROGRAMS[name]
     loaded, kernel = host(text, spec, tmp_path, name), kgen.jit(text, device="cpu", fmad=False)
-    memory = np.full(1 << 24, 0xA5, np.uint8)
+    memory = np.full(1 << 25, 0xA5, np.uint8)
     start = -(-memory.ctypes.data // 256) * 256
     for shapes in calls:
         inputs = [np.rint(4 * random(*shape)) for shape in shapes]
         found = kernel(*inputs)
         wanted = list(found) if isinstance(found, tuple) else [found]
-        outs = [np.full_like(w, 7) for w in wanted]
-        arrays = [of_numpy(x) for x in (*inputs, *outs)]
-        size = loaded.workspace_size(arrays)
-        assert size <= 1 << 24
-        if size:
-            assert loaded.message(loaded.launch(arrays, (), start, size - 1)).startswith("less workspace")
-        for _ in range(2):
+        for shift in (0, 1, 2, 0):
+            given, outs = ([shifted(x, shift) for x in of] for of in (inputs, [np.full_like(w, 7) for w in wanted]))
+            arrays = [of_numpy(x) for x in (*given, *outs)]
+            size = loaded.workspace_size(arrays)
+            assert size <= 1 << 24
+            if size:
+                assert loaded.message(loaded.launch(arrays, (), start, size - 1)).startswith("less workspace")
             status = loaded.launch(arrays, (), start, size)
             assert status == SUCCESS, (shapes, loaded.message(status))
             for out, w in zip(outs, wanted, strict=True):
                 np.testing.assert_allclose(out, w, rtol=1e-6 if name in ROUNDED else 0)
-                out.fill(7)
+            wanted = outs
+
+
+def shifted(x: np.ndarray[Any, Any], elements: int) -> np.ndarray[Any, Any]:
+    """A copy that begins so many elements behind a multiple of 256 bytes."""
+    memory = np.empty(x.nbytes + 256 + elements * x.itemsize, np.uint8)
+    first = -memory.ctypes.data % 256 + elements * x.itemsize
+    made: np.ndarray[Any, Any] = memory[first : first + x.nbytes].view(x.dtype).reshape(x.shape)
+    made[...] = x
+    return made
+
+
+def test_unaligned_arrays_are_copied(tmp_path: Path) -> None:
+    """In and out, with the gaps of inputs; results with gaps are refused."""
+    spec = CompileSpec("f32", {"p": (6, 8), "g": (6, 8)}, strides={"g": (20, 1)})
+    loaded = host("inout p; p = p - 0.5 * g", spec, tmp_path, "update")
+    memory = np.empty(1 << 14, np.uint8)
+    start = memory.ctypes.data + -memory.ctypes.data % 256
+    for shift in range(4):
+        p, g = shifted(random(6, 8), shift), shifted(random(6, 20), shift)[:, :8]
+        wanted, arrays = p - F32(0.5) * g, [of_numpy(p), of_numpy(g)]
+        size = loaded.workspace_size(arrays)
+        assert size == (256 + 512 if shift else 0)
+        assert loaded.launch(arrays, (), start, size) == SUCCESS
+        np.testing.assert_array_equal(p, wanted)
+    padded = CompileSpec("f32", {"p": (6, 8), "g": (6, 8)}, strides={"p": (12, 1)})
+    loaded = host("inout p; p = p - 0.5 * g", padded, tmp_path, "padded")
+    p, g = shifted(random(6, 12), 1)[:, :8], random(6, 8)
+    assert loaded.launch([of_numpy(p), of_numpy(g)], (), start, 1 << 13) == NOT_COVERED + 256
 
 
 def test_updates_in_place(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@
 typedef struct CUstream_st* cudaStream_t;
 enum cudaError_t { cudaSuccess = 0, cudaErrorLaunchFailure = 719 };
 enum cudaLaunchAttributeID { cudaLaunchAttributeClusterDimension, cudaLaunchAttributeProgrammaticStreamSerialization };
+enum cudaMemcpyKind { cudaMemcpyDeviceToDevice = 3 };
 enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor };
 
 struct cudaLaunchAttribute {
@@ -51,6 +52,11 @@ static inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int
 
 static inline cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t) {
   if (!only_records) memset(memory, value, bytes);
+  return cudaSuccess;
+}
+
+static inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t) {
+  if (!only_records) memcpy(to, from, bytes);
   return cudaSuccess;
 }
 
