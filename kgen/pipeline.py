@@ -186,7 +186,9 @@ Prepared = Callable[[Specialised, Ahead], Specialised]
 def prepared(base: Specialised, ahead: Ahead) -> Specialised:
     """A variant whose kernels read what another kernel prepares."""
     if isinstance(ahead, int):
-        kernel = replace(base.graph, operands=tuple(o for o in base.graph.operands if o.role != "buffer"))
+        own = base.graph.stored_buffers  # the others come last
+        kept = tuple(o for n, o in enumerate(base.graph.operands) if o.role != "buffer" or n in own)
+        kernel = replace(base.graph, operands=kept)
         operands, steps = cut(kernel, chained=base.chained, stored=(ahead,))
         graph = replace(kernel, operands=operands)
     else:

@@ -154,12 +154,14 @@ class Outputs:
 
     def _check_places(self, step: Step, earlier: Set[int]) -> None:
         """No thread writes to what others read at computed places, or at computed places to what others access."""
-        for source in sorted(step.graph.gathered):
+        graph = step.graph
+        buffers = {number for number, operand in enumerate(graph.operands) if operand.role == "buffer"}
+        for source in sorted(graph.gathered - buffers):
             for operand in sorted((step.written | earlier) - self.fresh):
                 if operand == source or self._overlap(operand, source):
                     raise self._gather_error(operand, source)
         accessed = {t.operand for t in step.accesses}
-        for target in sorted(step.graph.scattered):
+        for target in sorted(graph.scattered - buffers):
             base = step.graph.base(target)
             others = {o for o in earlier | step.graph.scattered if step.graph.base(o) != base}  # those are in order
             for operand in sorted(accessed - {target} | others):

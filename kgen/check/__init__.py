@@ -292,8 +292,11 @@ class _Checker:
         found = self.ctx.arrays.operands
         held = {n for n, op in enumerate(ops) if op.name in ("load", "gather") and _operand(op, found).role == "output"}
         ops = _without([*ops, *self.scatters], held.union(self.ctx.arrays.arranged))
-        # Views come last, those of outputs behind the others.
-        order = sorted(range(len(found)), key=lambda n: (found[n].view is not None, found[n].role == "output"))
+        # Views come behind arrays, those of outputs behind the others, and buffers last.
+        order = sorted(
+            range(len(found)),
+            key=lambda n: (found[n].role == "buffer", found[n].view is not None, found[n].role == "output"),
+        )
         rename = _Renamer(self.ctx, {number: place for place, number in enumerate(order)})
         operands = tuple(rename.operand(found[number]) for number in order)
         return Graph(operands, tuple(self.ctx.scalars), tuple(rename.op(op) for op in ops), rename.derived())

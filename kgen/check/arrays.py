@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 
 from kgen.check.dims import Dims
+from kgen.dtypes import DType
 from kgen.ir.graph import Dim, Operand, Role, Shape
 from kgen.ir.views import REVERSED, WHOLE, Bound, Computed, Cut, Item, Pick, Split, View, evaluate, groups, span
 from kgen.records import dataclass
@@ -31,6 +32,7 @@ class Arrays:
     names: set[str] = field(default_factory=set)
     arranged: dict[int, Arranged] = field(default_factory=dict)
     made: dict[str, Bound] = field(default_factory=dict)
+    _buffers: dict[int, int] = field(default_factory=dict)  # the operand that each of these ops is stored to
     _views: dict[View, int] = field(default_factory=dict)  # the operand that is each of them
     _cuts: dict[tuple[Dim, Cut], Dim] = field(default_factory=dict)  # the dimension that a slice leaves of another
 
@@ -150,6 +152,15 @@ class Arrays:
         self.made[symbol] = number
         return True
 
+    def buffer(self, number: int, name: str, dtype: DType, shape: Shape) -> int:
+        """The number of the buffer to which the program stores an op."""
+        if number not in self._buffers:
+            while (own := f"{name}_buffer") in self.names:
+                name += "_"
+            self.names.add(own)
+            self._buffers[number] = self.add(Operand(own, dtype, shape, "buffer"))
+        return self._buffers[number]
+
     # --- views ------------------------------------------------------------------------------------
 
     def view(self, view: View, role: Role = "input") -> int:
@@ -175,7 +186,7 @@ class Arrays:
     def axis_with(self, dim: str) -> tuple[int, int] | None:
         """The number of an argument or view, and an axis of it that has this dimension."""
         for number, operand in enumerate(self.operands):
-            for axis, other in enumerate(operand.shape if operand.role != "output" else ()):
+            for axis, other in enumerate(operand.shape if operand.role not in ("output", "buffer") else ()):
                 if other != 1 and self.dims.find(other) == self.dims.find(dim):
                     return number, axis
         return None

@@ -1,6 +1,7 @@
 """Values at computed places: ``x[i, j]``, where indices are integers that a program computes or reads.
 
-(a + b)[i]   ->  gather a at i + gather b at i
+(a + b)[i]           ->  gather a at i + gather b at i
+sum(x, axis=1)[i]    ->  store sum(x, axis=1), buffer; gather buffer at i
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def gather(ctx: Context, value: Typed, index: Places) -> Typed | None:
     found = [_gather(ctx, part, taken.below(value.shape, ctx.builder.ops[part].shape), index) for part in parts]
     real, imag = found[0], found[-1]
     if real is None or imag is None:
-        message = "an array as the index of what is reduced, merged, stacked or concatenated is not supported yet"
+        message = "an array as the index of what is merged, stacked or concatenated is not supported yet"
         hint = "index the arrays of which it is made, or pass the result to another program"
         ctx.error("not-yet", message, value.span, hint=hint)
         return None
@@ -124,7 +125,7 @@ def gather(ctx: Context, value: Typed, index: Places) -> Typed | None:
 
 
 def _gather(ctx: Context, root: int, taken: Taken, index: Places) -> int | None:
-    """The op of the value at these places.  None where it holds a reduction that has them as axes."""
+    """The op of the value at these places.  None where its parts lie along one of their axes."""
     ops = ctx.builder.ops
     needed: dict[tuple[int, Taken], list[tuple[int, Taken]]] = {}
     start = (root, _without_added(ops, root, taken))
@@ -134,9 +135,9 @@ def _gather(ctx: Context, root: int, taken: Taken, index: Places) -> int | None:
         if at in needed:
             continue
         op = ops[at[0]]
-        if at[1].is_gathered and (isinstance(op.attr, Reduction) or at[0] in ctx.arrays.arranged):
+        if at[1].is_gathered and at[0] in ctx.arrays.arranged:
             return None
-        needed[at] = _below(ops, op, at[1])
+        needed[at] = [] if isinstance(op.attr, Reduction) else _below(ops, op, at[1])
         stack += needed[at]
     found: dict[tuple[int, Taken], int] = {}
     for at in sorted(needed, key=lambda at: at[0]):
@@ -186,11 +187,22 @@ def _made(ctx: Context, number: int, taken: Taken, args: list[int], index: Place
     shape = _shape(op, taken, index)
     if isinstance(op.attr, IndexMap):
         return _load(ctx, op, op.attr, taken, index)
+    if isinstance(op.attr, Reduction):
+        return _load(ctx, op, _stored(ctx, number), taken, index)
     if op.name == "index":
         return _of_place(ctx, index.places[taken.axes[0] or 0], len(taken.left))
     if op.name == "expand" and ctx.builder.ops[args[0]].shape == shape:
         return args[0]
     return ctx.builder.add(Op(op.name, tuple(args), op.dtype, shape, op.attr, op.label, op.span))
+
+
+def _stored(ctx: Context, number: int) -> IndexMap:
+    """The access to a value by way of a buffer, which is read at computed places once the value is complete."""
+    op = ctx.builder.ops[number]
+    kind = op.attr.kind if isinstance(op.attr, Reduction) else "value"
+    found = IndexMap(ctx.arrays.buffer(number, op.label or kind, op.dtype, op.shape), tuple(range(len(op.shape))))
+    ctx.builder.add(Op("store", (number,), op.dtype, op.shape, found, span=op.span))
+    return found
 
 
 def _unchanged(ctx: Context, number: int, taken: Taken, index: Places) -> int | None:

@@ -83,7 +83,7 @@ def _bind(kernel: Graph, arrays: list[Array | None], shape: tuple[int, ...] | No
             own = _shape_of_result(kernel, operand, sizes)
             if own is not None:
                 bind(operand.name, operand.shape, own)
-            if operand.role != "output":
+            if operand.role not in ("output", "buffer"):
                 raise ValueError(f"no array for the {operand.role} {operand.name}")
             continue
         if operand.role == "output":
@@ -131,8 +131,7 @@ def _viewed(view: View, base: Array, sizes: dict[str, int]) -> Array:
 def _load(frame: Frame, op: Op) -> Array:
     """The array as it was before the kernel ran, with its axes in the order of the access."""
     assert isinstance(op.attr, IndexMap)
-    array = frame.arrays[op.attr.operand]
-    assert array is not None
+    array = _held_by(frame, op.attr.operand)
     walked = [axis for axis in op.attr.axes if axis is not None]
     unwalked = tuple(axis for axis in range(array.ndim) if axis not in walked)
     value = np.transpose(array, (*unwalked, *walked))[(0,) * len(unwalked)]  # axes of one element
@@ -155,13 +154,19 @@ def _store(frame: Frame, op: Op, value: Array, *places: Array) -> Array:
 def _gather(frame: Frame, op: Op, *places: Array) -> Array:
     """The elements at these places of the array as it was before the kernel ran; 0 for places outside of it."""
     assert isinstance(op.attr, Gather)
-    array = frame.arrays[op.attr.operand]
-    assert array is not None
+    array = _held_by(frame, op.attr.operand)
     whole = np.broadcast_arrays(*places)
     inside = _all_inside(whole, array.shape)
     value = np.zeros(inside.shape, array.dtype)
     value[inside] = array[tuple(place[inside] for place in whole)]
     return value
+
+
+def _held_by(frame: Frame, number: int) -> Array:
+    """An array as it was before the kernel ran; a buffer as it is after all stores to it."""
+    array = frame.arrays[number] if frame.kernel.operands[number].role != "buffer" else frame.stored[number]
+    assert array is not None
+    return array
 
 
 def _written(frame: Frame, number: int) -> Array:

@@ -198,6 +198,12 @@ class Graph:
         return frozenset(op.attr.operand for op in self.ops if isinstance(op.attr, Scatter))
 
     @property
+    def stored_buffers(self) -> frozenset[int]:
+        """The buffers that the program itself stores to; a read of one follows all stores to it."""
+        found = {op.attr.operand for op in self.stores if isinstance(op.attr, IndexMap | Scatter)}
+        return frozenset(number for number in found if self.operands[number].role == "buffer")
+
+    @property
     def stores(self) -> tuple[Op, ...]:
         return tuple(op for op in self.ops if op.name == "store")
 

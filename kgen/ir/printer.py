@@ -35,7 +35,7 @@ def print_kernel(kernel: Graph, notes: Mapping[int, Sequence[str]] | None = None
 
 
 def _operand(kernel: Graph, operand: Operand) -> str:
-    role = "inout " if operand.role == "inout" else ""
+    role = f"{operand.role} " if operand.role in ("inout", "buffer") else ""
     view = "" if operand.view is None else f" = {show(operand.view, kernel.operands[operand.view.of].name)}"
     return f"{role}{operand.name}: {_type(operand.dtype, operand.shape)}{view}"
 

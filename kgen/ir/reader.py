@@ -34,7 +34,7 @@ from kgen.syntax.tree import Combine, Outside, RoundingMode
 
 _HEADER = re.compile(r"kernel\((?P<inputs>.*)\) -> \((?P<outputs>.*)\)(?: where (?P<derived>.*))?")
 _DECLARED = re.compile(
-    r"(?P<inout>inout )?(?P<name>\w+): (?P<dtype>\w+)(?:\[(?P<shape>[^\]]*)\])?"
+    r"(?P<role>inout |buffer )?(?P<name>\w+): (?P<dtype>\w+)(?:\[(?P<shape>[^\]]*)\])?"
     r"(?: = (?P<view>\w+\[[^\]]*\]|split\([^)]*\)))?"
 )
 _OP = re.compile(
@@ -54,20 +54,24 @@ def parse_kernel(text: str) -> Graph:
     operands: list[Operand] = []
     scalars: list[Scalar] = []
     views: list[tuple[Operand, str]] = []
+    buffers: list[Operand] = []
     for group, plain in (("inputs", "input"), ("outputs", "output")):
         for match in _DECLARED.finditer(header[group]):
             dtype = BY_NAME[match["dtype"]]
             if match["shape"] is None:
                 scalars.append(Scalar(match["name"], dtype))
                 continue
-            role: Role = "inout" if match["inout"] else "output" if plain == "output" else "input"
+            role = cast(Role, (match["role"] or plain).strip())
             one = Operand(match["name"], dtype, _shape(match["shape"]), role)
-            if match["view"]:
+            if role == "buffer":
+                buffers.append(one)
+            elif match["view"]:
                 views.append((one, match["view"]))
             else:
                 operands.append(one)
-    for one, view in views:  # they come last
+    for one, view in views:  # they come behind arrays, and buffers last
         operands.append(replace(one, view=_view(view, operands)))
+    operands += buffers
     ops: list[Op] = []
     for line in lines[1:]:
         ops.append(_op(line, ops, operands, scalars))

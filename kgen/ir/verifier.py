@@ -104,7 +104,7 @@ class _Verifier:
         self.number = None
         written = {self.kernel.base(number) for number in self.stored}
         for position, operand in enumerate(self.kernel.operands):
-            if operand.role != "input" and operand.view is None and position not in written:
+            if operand.role not in ("input", "buffer") and operand.view is None and position not in written:
                 self.complain(f"{operand.role} `{operand.name}` is never stored")
         arrays = [x.name for x in self.kernel.operands]
         # A weak scalar used in several dtypes is passed once in each, under one name.
@@ -275,7 +275,8 @@ class _Verifier:
             self.complain(f"{op.name} of the {operand.role} `{operand.name}`")
         if operand.dtype is not op.dtype:
             self.complain(f"`{operand.name}` is {operand.dtype}, not {op.dtype}")
-        if self._axes(op, operand, axes) and not stores and op.attr.operand in self.stored:
+        is_new = operand.role != "buffer" and op.attr.operand in self.stored
+        if self._axes(op, operand, axes) and not stores and is_new:
             self.complain(f"load of `{operand.name}` after its store: use the value that was stored")
 
     def _axes(self, op: Op, operand: Operand, axes: tuple[int | None, ...]) -> bool:

@@ -8,7 +8,8 @@ like an input.  This applies to reductions over other axes, and to chains of red
 
 The program is in SSA form: a load gives the element as it was before the call, and a read after an update uses the
 stored value directly.  So kernels may run in any order in which none reads an element that an earlier kernel, or
-another of its own threads, has updated.  ``fusion.py`` finds such an order.
+another of its own threads, has updated.  A program may also have buffers, which it stores to and reads: a read follows
+all stores.  ``fusion.py`` finds such an order.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from kgen.diagnostics import Reporter
-from kgen.ir.graph import NO_IDENTITY, Graph, IndexMap, Op, Operand, Reduction
-from kgen.partition.fusion import FusedKernel, Fuser
+from kgen.ir.graph import NO_IDENTITY, Graph, IndexMap, Op, Operand, Reduction, Scatter
+from kgen.partition.fusion import FusedKernel, Fuser, Orders
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Access, Step
 from kgen.partition.trace import AxisMap, KernelSpace, Trace, Tracer, below, chain_cuts, spread
@@ -47,7 +48,10 @@ def cut(
     )
     loads, stores = loads | kernel.gathered, stores | kernel.scattered
     sinks = [n for n, op in enumerate(kernel.ops) if op.name == "store"]
-    fused_kernels = Fuser(tracer, frozenset(loads & stores), _whole_stores(kernel, sinks)).kernels(sinks)
+    orders = Orders(
+        frozenset(loads & stores) - kernel.stored_buffers, _whole_stores(kernel, sinks), _fills(kernel, sinks)
+    )
+    fused_kernels = Fuser(tracer, orders).kernels(sinks)
     buffers = {n: None for fused in fused_kernels for n in sorted(fused.sinks) if kernel.ops[n].name != "store"}
     operands = list(kernel.operands)
     for number in buffers:
@@ -65,6 +69,16 @@ def _whole_stores(kernel: Graph, sinks: Iterable[int]) -> dict[int, set[int]]:
         if isinstance(access, IndexMap):
             found.setdefault(kernel.base(access.operand), set()).add(n)
     return {operand: found.get(kernel.base(operand), set()) for operand in kernel.scattered}
+
+
+def _fills(kernel: Graph, sinks: Iterable[int]) -> dict[int, set[int]]:
+    """By buffer of the program, the stores to it."""
+    found: dict[int, set[int]] = {operand: set() for operand in kernel.stored_buffers}
+    for n in sinks:
+        access = kernel.ops[n].attr
+        if isinstance(access, IndexMap | Scatter) and access.operand in found:
+            found[access.operand].add(n)
+    return found
 
 
 def _buffer(op: Op, taken: set[str]) -> Operand:

@@ -82,16 +82,28 @@ def _read(ops: Sequence[Op]) -> list[int | None]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What decides the order of stores.
+
+    ``updated``: the operands that the program reads and then updates.  ``stored``: by operand that is written at
+    computed places, the other stores to its array.  ``fills``: by buffer of the program, the stores to it.
+    """
+
+    updated: frozenset[int]
+    stored: Mapping[int, Set[int]]
+    fills: Mapping[int, Set[int]]
+
+
 class Fuser:
-    def __init__(self, tracer: Tracer, updated: frozenset[int], stored: Mapping[int, Set[int]]) -> None:
-        """``updated``: the operands that the program reads and then updates.  ``stored``: by operand that is written
-        at computed places, the other stores to its array."""
+    def __init__(self, tracer: Tracer, orders: Orders) -> None:
         self.tracer = tracer
         self.ops = tracer.ops
-        self.updated = updated
+        self.updated = orders.updated
         self.separates = any(op.name in ("reduce", "gather") for op in self.ops)
         self.read = _read(self.ops)
-        self.stored = stored
+        self.stored = orders.stored
+        self.fills = orders.fills
 
     def kernels(self, stores: Sequence[int]) -> list[FusedKernel]:
         """The kernels for these stores and for the buffers that they need, in order."""
@@ -200,12 +212,16 @@ class Fuser:
     def _after(self, units: Sequence[Unit]) -> list[set[int]]:
         """For each unit, the units that write the buffers that it reads, and what it then writes at computed places."""
         maker = {n: i for i, unit in enumerate(units) for n in unit.sinks}
-        return [{maker[n] for n in unit.trace.buffers | self._before(unit)} for unit in units]
+        return [{maker[n] for n in unit.trace.buffers | self._before(unit) | self._filled(unit)} for unit in units]
 
     def _before(self, unit: Unit) -> set[int]:
         """The stores to what a unit writes at computed places."""
         refilled = {self.refilled(n) for n in unit.sinks} - {None}
         return {store for operand in refilled if operand is not None for store in self.stored[operand]}
+
+    def _filled(self, unit: Unit) -> set[int]:
+        """The stores to the program's buffers that a unit reads."""
+        return {store for read in unit.trace.reads for store in self.fills.get(read.operand, ())}
 
     def _not_before(self, units: Sequence[Unit]) -> list[set[int]]:
         """For each unit, the others that read the operands that it updates: none of them may run in a later kernel."""

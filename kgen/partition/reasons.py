@@ -13,7 +13,7 @@ from kgen.partition.trace import LONGEST_CHAIN
 def order_reasons(steps: Sequence[Step], *, chained: bool) -> tuple[tuple[str, ...], ...]:
     """For each step, which buffers it writes for which later steps and why, and which steps it has to run after."""
     written = [{t.operand for t in s.accesses if t.writes} for s in steps]
-    read = [{t.operand for t in s.accesses if t.reads} for s in steps]
+    read = [{t.operand for t in s.accesses if t.reads} | s.graph.gathered for s in steps]
     found: list[tuple[str, ...]] = []
     for number, step in enumerate(steps):
         operands = [(operand, step.graph.operands[operand]) for operand in sorted(written[number])]
@@ -47,6 +47,8 @@ def _kernels(numbers: Sequence[int]) -> str:
 def _why_separate(step: Step, buffer: int, reader: Step, *, chained: bool) -> str:
     """Why a kernel reads a value from a buffer instead of computing it."""
     ops = step.graph.ops
+    if buffer in reader.graph.gathered:
+        return "it is read there at computed places, when all of it is there"
     store = next(op for op in step.graph.stores if isinstance(op.attr, IndexMap) and op.attr.operand == buffer)
     if isinstance(step, ReductionStep) and buffer in step.sums:
         return "each block sums its own rows; these sums are added up in a fixed order"

@@ -17,12 +17,13 @@ from kgen.passes.quotients import quotients
 from kgen.passes.ranges import ranges
 from kgen.passes.reflections import reflections
 from kgen.passes.remainders import remainders
+from kgen.passes.unread import unread
 
 Pass = Callable[[Graph], Graph]
 
 # What ranges decide may be folded, and then be part of an identity.
 PIPELINE: tuple[Pass, ...] = (
-    powers, fold, identities, ranges, reflections, fold, identities, remainders, cse, dce, quotients,
+    unread, powers, fold, identities, ranges, reflections, fold, identities, remainders, cse, dce, quotients,
 )  # fmt: skip
 
 

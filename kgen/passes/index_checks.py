@@ -18,6 +18,7 @@ from kgen.dtypes import INT64
 from kgen.ir.builder import Builder, broadcast
 from kgen.ir.graph import Dim, Gather, Graph, IndexMap, Op, Operand, Scatter, Shape, is_within, to_bits
 from kgen.passes.dce import dce
+from kgen.passes.unread import unread
 from kgen.records import dataclass
 from kgen.source import Span
 
@@ -43,7 +44,7 @@ class IndexCheck:
 def index_checks(kernel: Graph) -> tuple[IndexCheck, ...]:
     """The places to check, without those that are within their axes whatever the arrays hold."""
     found: dict[tuple[object, ...], IndexCheck] = {}
-    for check in _all_checks(dce(kernel)):
+    for check in _all_checks(unread(dce(kernel))):
         found.setdefault((check.array, check.axis, check.place, check.condition), check)
     return tuple(found.values())
 
@@ -55,7 +56,7 @@ def _all_checks(kernel: Graph) -> Iterator[IndexCheck]:
             continue
         places, condition = list(op.places), None
         operand = kernel.operands[op.attr.operand]
-        name = operand.name if operand.view is None else kernel.show_view(operand.view)
+        name = operand.name.removesuffix("_buffer") if operand.view is None else kernel.show_view(operand.view)
         if isinstance(op.attr, Scatter) and places:
             condition, places[0] = _conditional(ops, places[0])
         for axis, number in enumerate(places):
@@ -87,11 +88,11 @@ def _outputs(
     kernel: Graph, shape: Callable[[IndexCheck], Shape], stores: Callable[[Builder, IndexCheck, int], Iterator[Op]]
 ) -> Graph:
     """A graph whose outputs are one array for each check."""
-    kernel = dce(kernel)
+    kernel = unread(dce(kernel))
     checks = index_checks(kernel)
     read = [n for n in range(len(kernel.operands)) if kernel.operands[kernel.base(n)].role != "output"]
-    whole = [n for n in read if kernel.operands[n].view is None]
-    views = read[len(whole) :]  # they come last
+    whole = [n for n in read if kernel.operands[n].view is None and kernel.operands[n].role != "buffer"]
+    views = read[len(whole) :]  # and buffers, which come last
     moved = {n: place for place, n in enumerate(whole)} | {
         n: len(whole) + len(checks) + place for place, n in enumerate(views)
     }
@@ -107,7 +108,7 @@ def _outputs(
         *(Operand(_free(f"outside{n}", taken), INT64, shape(check), "output") for n, check in enumerate(checks)),
         *(_read_only(kernel.operands[n], moved) for n in views),
     )
-    return dce(replace(kernel, operands=operands, ops=(*builder.ops, *ends)))
+    return unread(dce(replace(kernel, operands=operands, ops=(*builder.ops, *ends))))
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -117,12 +118,13 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _without_stores(builder: Builder, kernel: Graph, moved: dict[int, int]) -> dict[int, int]:
-    """Adds all ops but stores; their new numbers.  ``moved``: the new numbers of operands."""
+    """Adds all ops but stores of results; their new numbers.  ``moved``: the new numbers of operands."""
     at: dict[int, int] = {}
     for number, op in enumerate(kernel.ops):
-        if op.name != "store":
-            attr = op.attr
-            if isinstance(attr, IndexMap | Gather):
+        attr = op.attr
+        is_read = op.name == "store" and isinstance(attr, IndexMap | Scatter) and attr.operand in kernel.stored_buffers
+        if op.name != "store" or is_read:
+            if isinstance(attr, IndexMap | Gather | Scatter):
                 attr = replace(attr, operand=moved[attr.operand])
             at[number] = builder.add(replace(op, args=tuple(at[a] for a in op.args), attr=attr))
     return at
@@ -130,7 +132,7 @@ def _without_stores(builder: Builder, kernel: Graph, moved: dict[int, int]) -> d
 
 def _read_only(operand: Operand, moved: dict[int, int]) -> Operand:
     view = operand.view and replace(operand.view, of=moved[operand.view.of])
-    return replace(operand, role="input", view=view)
+    return replace(operand, role="buffer" if operand.role == "buffer" else "input", view=view)
 
 
 def _store_place(builder: Builder, check: IndexCheck, operand: int) -> Iterator[Op]:

@@ -11,6 +11,7 @@ from kgen import jit
 from kgen.diagnostics import KgenError
 from tests.check.test_gathers import HOSTILE, taken
 from tests.check.test_indexing import Array
+from tests.fuzz.test_reductions import reference
 
 DTYPES = ("float32", "float16", "bool", "int8", "complex64")
 
@@ -49,6 +50,40 @@ def test_reductions() -> None:
     np.testing.assert_array_equal(loss(x, label), want)
     assert "kernel 1 of 1" in str(loss.explain(x, label))
     np.testing.assert_array_equal(jit("out = sum(x[:, i], axis=0)")(x, i), x[:, i].sum(0))
+
+
+OF_REDUCTIONS = (
+    "out = sum(x, axis=1)[i] * 2 + x[i, 0]",
+    "let m = max(x, axis=1, keepdims=true); let e = exp(x - m); out = (e / sum(e, axis=1, keepdims=true))[i]",
+    "out = sum(x, axis=1) - mean(x, axis=1)[i]; total = sum(max(x, axis=0)[i])",
+    "let s = sum(x, axis=1); let unused = s[i + 1]; out = sum(s[i][:, None] * x, axis=0); same = s[i]",
+    "inout x; let a = any(x > 30, axis=1); out = a[i]; x = 2 * x + sum(x, axis=1, keepdims=true)[i]",
+)
+
+
+@pytest.mark.filterwarnings("ignore::kgen.LintWarning")
+@pytest.mark.parametrize("text", OF_REDUCTIONS)
+def test_of_reductions(text: str) -> None:
+    """An array as the index of what holds a reduction: that is complete before another kernel reads it."""
+    x, i = np.arange(60.0).reshape(6, 10) * 37 % 61, np.array([3, 0, 5, 7, -1, -6])
+    kernel: Any = jit(text)
+    for rows in (x, x * 2, np.asfortranarray(x), np.concatenate([x, x])[::2]):
+        given = {"x": rows.copy("K"), "i": i}
+        want = reference(text, given)
+        got = kernel(**given)
+        results = dict(zip(kernel.outputs, got if isinstance(got, tuple) else (got,), strict=True))
+        for name, one in (given | results).items():
+            np.testing.assert_allclose(one, want.get(name, one), rtol=1e-12)
+    assert len(kernel.explain(**given).steps) >= 2
+
+
+def test_of_reductions_in_a_chain() -> None:
+    """The index of a reduction may be computed from the element of another."""
+    x = np.array([[0.0, 2, 1], [3, 0, 0], [1, 0, 1]])
+    got = jit("let s = sum(x, axis=1); let m = max(x, axis=1); out = s[cast<int>(m[i])]")(x, np.array([0, 1, 2, 9]))
+    np.testing.assert_array_equal(got, [2, 0, 3, 3])
+    explained = str(jit("out = sum(x, axis=1)[i]").explain(x, np.array([0])))
+    assert "writes `sum_buffer` for kernel 2: it is read there at computed places" in explained
 
 
 def test_updates() -> None:
