@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -23,12 +24,24 @@ UNARY = (
 )  # fmt: skip
 BINARY = (
     "{} + {}", "{} - {}", "{} * {}", "{0} / (2 + {1} * {1})", "max({}, {})", "min({}, {})",
-    "({0} > {1} ? {0} : {1} * 2)",
+    "where({0} > {1}, {0}, {1} * 2)",
     "atan2({}, 2 + tanh({}))", "hypot({}, 1 + {})", "logaddexp({}, {})", "(1.5 + tanh({})) ** tanh({})",
     "fma({0}, {1}, {0})",
     "lerp({0}, {1}, 0.3)", "leaky_relu({}, {})", "twice({}, {})", "clip({0}, -0.7, {1} * {1} + 1)",
 )  # fmt: skip
 REDUCTIONS = ("sum", "mean", "max", "min", "var", "std", "norm", "logsumexp", "prod")
+#: By rank, with the shapes of the results.
+VIEWS: dict[int, tuple[tuple[str, Callable[..., tuple[int, ...]]], ...]] = {
+    1: (
+        ("{}[1:3]", lambda n: (2,)), ("flip({}, axis=0)", lambda n: (n,)), ("{}[None]", lambda n: (1, n)),
+        ("{}[2]", lambda n: ()),
+    ),
+    2: (
+        ("{}[1:]", lambda m, n: (m - 1, n)), ("{}[..., :2]", lambda m, n: (m, 2)), ("{}[0]", lambda m, n: (n,)),
+        ("transpose({}, (1, 0))", lambda m, n: (n, m)), ("flip({}, axis=1)", lambda m, n: (m, n)),
+        ("{}[:, -1]", lambda m, n: (m,)),
+    ),
+}  # fmt: skip
 AXES = {
     1: ("", ", axis=-1"),
     2: ("", ", axis=0", ", axis=1, keepdims=true", ", axis=0, keepdims=true", ", keepdims=true"),
@@ -36,9 +49,10 @@ AXES = {
 
 
 class Generator:
-    """One program in the making.  ``values``: names with their shapes."""
+    """One program in the making.  ``values``: names with their shapes; ``views``: whether it has views of values."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, views: bool) -> None:
+        self.views = views
         self.rng = Random(seed)
         self.lines = ["def twice(u, v) = u * tanh(v) + v * u"]
         count = self.rng.randint(1, 4)
@@ -51,13 +65,17 @@ class Generator:
         for number in range(self.rng.randint(2, 6)):
             self.statement(f"t{number}", "let ")
         used = [n for n in self.values if n not in self.inputs]
-        self.lines.append(f"out = {' + '.join([used[-1], *self.inputs])}")
+        last = used[-1] if self.values[used[-1]] in SHAPES else f"sum({used[-1]})"
+        self.lines.append(f"out = {' + '.join([last, *self.inputs])}")
         if self.rng.random() < 0.3:
             self.statement("other", "")
         return "\n".join(self.lines)
 
     def statement(self, name: str, word: str) -> None:
         text, shape = self.expression(2)
+        if self.views and min(shape, default=0) > 2 and self.rng.random() < 0.3:
+            view, viewed = self.rng.choice(VIEWS[len(shape)])
+            text, shape = view.format(f"({text})"), viewed(*shape)
         if shape and self.rng.random() < 0.35:
             text, shape = self.reduction(text, shape)
         self.lines.append(f"{word}{name} = {text}")
@@ -71,7 +89,11 @@ class Generator:
             text, shape = self.expression(depth - 1)
             return self.rng.choice(UNARY).format(f"({text})"), shape
         (a, first), (b, second) = self.expression(depth - 1), self.expression(depth - 1)
-        return self.rng.choice(BINARY).format(f"({a})", f"({b})"), np.broadcast_shapes(first, second)
+        try:
+            shape = np.broadcast_shapes(first, second)
+        except ValueError:
+            b, shape = f"sum({b})", first
+        return self.rng.choice(BINARY).format(f"({a})", f"({b})"), shape
 
     def reduction(self, text: str, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:
         words = self.rng.choice(AXES[len(shape)])
@@ -80,11 +102,15 @@ class Generator:
         return f"{self.rng.choice(REDUCTIONS)}({text}{words})", found
 
 
+def program_of(seed: int, views: bool = False) -> tuple[str, dict[str, Any]]:
+    """A program, and values of its inputs."""
+    generator = Generator(seed, views)
+    text, rng = generator.program(), np.random.default_rng(seed)
+    return text, {name: np.asarray(rng.uniform(-1.5, 1.5, shape)) for name, shape in generator.inputs.items()}
+
+
 def check(seed: int) -> None:
-    generator = Generator(seed)
-    text = generator.program()
-    rng = np.random.default_rng(seed)
-    values: dict[str, Any] = {name: rng.uniform(-1.5, 1.5, shape) for name, shape in generator.inputs.items()}
+    text, values = program_of(seed)
     check_gradients(text, values, list(values))
 
 
@@ -102,10 +128,8 @@ def test_more_random_programs(seed: int) -> None:
 
 def check_pair(seed: int) -> int:
     """Both programs of a pair agree with the program and with its gradients; returns how many values are saved."""
-    generator = Generator(seed)
-    text = generator.program()
+    text, values = program_of(seed)
     rng = np.random.default_rng(seed)
-    values: dict[str, Any] = {name: rng.uniform(-1.5, 1.5, shape) for name, shape in generator.inputs.items()}
     program, args = load(text), types(values)
     outputs = run(program, values)
     request = request_for(list(values), list(outputs), list(values))
