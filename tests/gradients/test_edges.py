@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from .oracle import gradients
+from .oracle import derived, gradients
 
 torch: Any = pytest.importorskip("torch", reason="these are gradients of torch")
 F: Any = torch.nn.functional
@@ -74,3 +74,11 @@ def test_sinc_near_0() -> None:
         exact = np.where(wide < 0.02, series, (np.cos(np.pi * wide) - np.sinc(wide)) / wide)
     found = gradients("out = sinc(x)", {"x": x.astype(np.float32)}, ["x"], {"out": np.ones(len(x), np.float32)})["x"]
     np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-30)
+
+
+@pytest.mark.parametrize("function", ["i1(x)", "j1(x)", "copysign(x, 2)"])
+def test_second_derivatives_at_0(function: str) -> None:
+    x = np.array([-0.0, 0.0])
+    first = derived(f"out = {function}", {"x": x}, ["x"])
+    found = gradients(first, {"x": x, "out_grad": np.ones(2)}, ["x"], {"x_grad": np.ones(2)})["x"]
+    np.testing.assert_array_equal(found, 0)
