@@ -103,6 +103,7 @@ axpy_bf16_contiguous_64bit(const __nv_bfloat16* x_ptr, const __nv_bfloat16* y_pt
 
 #include <cuda_runtime.h>
 #include <stdio.h>
+#include <utility>
 
 #ifndef KGEN_ARRAY_H
 #define KGEN_ARRAY_H
@@ -129,24 +130,6 @@ typedef struct kgen_array {
     uint64_t byte_offset;   /* from data to element (0, ..., 0) */
 } kgen_array;
 
-#define KGEN_BOOL {6, 8, 1}
-#define KGEN_INT8 {0, 8, 1}
-#define KGEN_INT16 {0, 16, 1}
-#define KGEN_INT32 {0, 32, 1}
-#define KGEN_INT64 {0, 64, 1}
-#define KGEN_UINT8 {1, 8, 1}
-#define KGEN_UINT16 {1, 16, 1}
-#define KGEN_UINT32 {1, 32, 1}
-#define KGEN_UINT64 {1, 64, 1}
-#define KGEN_FLOAT16 {2, 16, 1}
-#define KGEN_BFLOAT16 {4, 16, 1}
-#define KGEN_FLOAT32 {2, 32, 1}
-#define KGEN_FLOAT64 {2, 64, 1}
-#define KGEN_FLOAT8_E4M3FN {10, 8, 1}
-#define KGEN_FLOAT8_E5M2 {12, 8, 1}
-#define KGEN_COMPLEX64 {5, 64, 1}
-#define KGEN_COMPLEX128 {5, 128, 1}
-
 /*
  * What launchers return.  In bits 8 to 15 is the number of the array at fault, counting from 1 in the order of the
  * parameters, or 0.  Results below 0 are errors of CUDA calls: -cudaError_t.
@@ -165,6 +148,9 @@ enum {
 };
 
 #endif
+
+#define KGEN_BFLOAT16 {4, 16, 1}
+#define KGEN_FLOAT32 {2, 32, 1}
 
 namespace kgen_axpy_bf16 {
 
@@ -304,13 +290,8 @@ static int read_arrays(const kgen_array* const* given, const Operand* operands, 
 
 static void swap_dimensions(Space* space, int accesses, int a, int b)
 {
-    const auto swap = [=](long long* values) {
-        const long long value = values[a];
-        values[a] = values[b];
-        values[b] = value;
-    };
-    swap(space->shape);
-    for (int k = 0; k < accesses; ++k) swap(space->strides[k]);
+    std::swap(space->shape[a], space->shape[b]);
+    for (int k = 0; k < accesses; ++k) std::swap(space->strides[k][a], space->strides[k][b]);
 }
 
 // 1 if dimension a has to come after dimension b, -1 if their order is right, 0 if no access decides.
@@ -425,8 +406,8 @@ static int launch(Kernel& kernel, long long x, long long y, int threads, bool st
     return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
 }
 
-// What a status means.
-static const char* meaning_of(int status)
+// What a status means, with the name of the array at fault.
+static const char* message_of(int status, const Operand* operands, int count)
 {
     static const char* const meanings[] = {
         "success",
@@ -440,17 +421,12 @@ static const char* meaning_of(int status)
         "strides, extents or alignment that no kernel of this file is for",
         "less workspace than the program needs",
     };
-    return 0 <= status && status <= KGEN_SMALL_WORKSPACE ? meanings[status] : "no status of this launcher";
-}
-
-// The same with the name of the array at fault.
-static const char* message_of(int status, const Operand* operands, int count)
-{
     static thread_local char text[256];
     if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
-    const int number = status / 256;
-    if (number == 0 || number > count) return meaning_of(status % 256);
-    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning_of(status % 256));
+    const int code = status % 256, number = status / 256;
+    const char* const meaning = code <= KGEN_SMALL_WORKSPACE ? meanings[code] : "no status of this launcher";
+    if (number == 0 || number > count) return meaning;
+    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning);
     return text;
 }
 

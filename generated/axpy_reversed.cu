@@ -239,24 +239,6 @@ typedef struct kgen_array {
     uint64_t byte_offset;   /* from data to element (0, ..., 0) */
 } kgen_array;
 
-#define KGEN_BOOL {6, 8, 1}
-#define KGEN_INT8 {0, 8, 1}
-#define KGEN_INT16 {0, 16, 1}
-#define KGEN_INT32 {0, 32, 1}
-#define KGEN_INT64 {0, 64, 1}
-#define KGEN_UINT8 {1, 8, 1}
-#define KGEN_UINT16 {1, 16, 1}
-#define KGEN_UINT32 {1, 32, 1}
-#define KGEN_UINT64 {1, 64, 1}
-#define KGEN_FLOAT16 {2, 16, 1}
-#define KGEN_BFLOAT16 {4, 16, 1}
-#define KGEN_FLOAT32 {2, 32, 1}
-#define KGEN_FLOAT64 {2, 64, 1}
-#define KGEN_FLOAT8_E4M3FN {10, 8, 1}
-#define KGEN_FLOAT8_E5M2 {12, 8, 1}
-#define KGEN_COMPLEX64 {5, 64, 1}
-#define KGEN_COMPLEX128 {5, 128, 1}
-
 /*
  * What launchers return.  In bits 8 to 15 is the number of the array at fault, counting from 1 in the order of the
  * parameters, or 0.  Results below 0 are errors of CUDA calls: -cudaError_t.
@@ -275,6 +257,9 @@ enum {
 };
 
 #endif
+
+#define KGEN_FLOAT16 {2, 16, 1}
+#define KGEN_FLOAT32 {2, 32, 1}
 
 namespace kgen_axpy_reversed {
 
@@ -302,18 +287,6 @@ static long long kgen_magic(long long d)
 {
     const unsigned long long divisor = d > 1 ? d : 1, power = 1ull << kgen_shift(d);
     return (long long)((((power - divisor) << 32) / divisor + 1) & 0xffffffffull);
-}
-
-static long long kgen_magic64(long long d)
-{
-    const unsigned long long divisor = d > 1 ? d : 1;
-    unsigned long long rest = (1ull << kgen_shift(d)) - divisor, quotient = 0;
-    for (int bit = 0; bit < 64; ++bit) {
-        rest *= 2;
-        quotient = 2 * quotient + (rest >= divisor ? 1 : 0);
-        rest -= rest >= divisor ? divisor : 0;
-    }
-    return (long long)(quotient + 1);
 }
 
 // An array that has passed its checks: where its elements lie, and the range of bytes that they are in.
@@ -454,11 +427,17 @@ static int check_layout(const Array& array, int number, std::initializer_list<lo
     return KGEN_SUCCESS;
 }
 
-// The divisor's magic number, in as many bits as a number has.
+// 2^bits * (2^shift - divisor) / divisor + 1, in as many bits as a number has.
 template <typename Count>
-static Count magic_of(long long divisor)
+static Count magic_of(unsigned long long divisor)
 {
-    return (Count)(sizeof(Count) == 4 ? kgen_magic(divisor) : kgen_magic64(divisor));
+    unsigned long long rest = (1ull << kgen_shift(divisor)) - divisor, quotient = 0;
+    for (unsigned int bit = 0; bit < 8 * sizeof(Count); ++bit) {
+        rest *= 2;
+        quotient = 2 * quotient + (rest >= divisor ? 1 : 0);
+        rest -= rest >= divisor ? divisor : 0;
+    }
+    return (Count)(quotient + 1);
 }
 
 // Marks those of some arrays that are not aligned, by a null pointer: kernels take copies of them.
@@ -551,8 +530,8 @@ static int launch(Kernel& kernel, long long x, long long y, int threads, bool st
     return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
 }
 
-// What a status means.
-static const char* meaning_of(int status)
+// What a status means, with the name of the array at fault.
+static const char* message_of(int status, const Operand* operands, int count)
 {
     static const char* const meanings[] = {
         "success",
@@ -566,17 +545,12 @@ static const char* meaning_of(int status)
         "strides, extents or alignment that no kernel of this file is for",
         "less workspace than the program needs",
     };
-    return 0 <= status && status <= KGEN_SMALL_WORKSPACE ? meanings[status] : "no status of this launcher";
-}
-
-// The same with the name of the array at fault.
-static const char* message_of(int status, const Operand* operands, int count)
-{
     static thread_local char text[256];
     if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
-    const int number = status / 256;
-    if (number == 0 || number > count) return meaning_of(status % 256);
-    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning_of(status % 256));
+    const int code = status % 256, number = status / 256;
+    const char* const meaning = code <= KGEN_SMALL_WORKSPACE ? meanings[code] : "no status of this launcher";
+    if (number == 0 || number > count) return meaning;
+    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning);
     return text;
 }
 

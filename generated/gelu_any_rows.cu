@@ -57,14 +57,14 @@ static __device__ __forceinline__ void find_coordinates(Count x, const Layout& l
     c[Rank - 1] = (Index)x;
 }
 
-// The offset of coordinates along the slowest dimensions, for which there are strides.
-template <int Rank, int Slowest, typename Index>
+// The offset of coordinates from dimension First on.  There are strides for the slowest dimensions, or for all.
+template <int First, int Rank, int Slowest, typename Index>
 static __device__ __forceinline__ Index offset_of(const Index (&c)[Rank], const Index (&strides)[Slowest])
 {
     Index offset = 0;
     #pragma unroll
-    for (int d = 0; d < Slowest; ++d) {
-        offset += c[Rank - Slowest + d] * strides[d];
+    for (int d = First; d < Rank; ++d) {
+        offset += c[d] * strides[d - (Rank - Slowest)];
     }
     return offset;
 }
@@ -327,7 +327,7 @@ gelu_any_rows_rows_any(const __nv_bfloat16* x_ptr,
     }
     Index c[Rank];
     find_coordinates(t, layout, c);
-    const Index y_at = offset_of(c, layout.y_stride);
+    const Index y_at = offset_of<1>(c, layout.y_stride);
     const Index i = 8 * c[0];  // the first of this thread's 8 elements of the row
     wait_for_earlier_kernels();
     if (layout.width - i >= 8) {
@@ -728,24 +728,6 @@ typedef struct kgen_array {
     uint64_t byte_offset;   /* from data to element (0, ..., 0) */
 } kgen_array;
 
-#define KGEN_BOOL {6, 8, 1}
-#define KGEN_INT8 {0, 8, 1}
-#define KGEN_INT16 {0, 16, 1}
-#define KGEN_INT32 {0, 32, 1}
-#define KGEN_INT64 {0, 64, 1}
-#define KGEN_UINT8 {1, 8, 1}
-#define KGEN_UINT16 {1, 16, 1}
-#define KGEN_UINT32 {1, 32, 1}
-#define KGEN_UINT64 {1, 64, 1}
-#define KGEN_FLOAT16 {2, 16, 1}
-#define KGEN_BFLOAT16 {4, 16, 1}
-#define KGEN_FLOAT32 {2, 32, 1}
-#define KGEN_FLOAT64 {2, 64, 1}
-#define KGEN_FLOAT8_E4M3FN {10, 8, 1}
-#define KGEN_FLOAT8_E5M2 {12, 8, 1}
-#define KGEN_COMPLEX64 {5, 64, 1}
-#define KGEN_COMPLEX128 {5, 128, 1}
-
 /*
  * What launchers return.  In bits 8 to 15 is the number of the array at fault, counting from 1 in the order of the
  * parameters, or 0.  Results below 0 are errors of CUDA calls: -cudaError_t.
@@ -764,6 +746,8 @@ enum {
 };
 
 #endif
+
+#define KGEN_BFLOAT16 {4, 16, 1}
 
 namespace kgen_gelu_any_rows {
 
@@ -947,11 +931,17 @@ static int check_layout(const Array& array, int number, std::initializer_list<lo
     return KGEN_SUCCESS;
 }
 
-// The divisor's magic number, in as many bits as a number has.
+// 2^bits * (2^shift - divisor) / divisor + 1, in as many bits as a number has.
 template <typename Count>
-static Count magic_of(long long divisor)
+static Count magic_of(unsigned long long divisor)
 {
-    return (Count)(sizeof(Count) == 4 ? kgen_magic(divisor) : kgen_magic64(divisor));
+    unsigned long long rest = (1ull << kgen_shift(divisor)) - divisor, quotient = 0;
+    for (unsigned int bit = 0; bit < 8 * sizeof(Count); ++bit) {
+        rest *= 2;
+        quotient = 2 * quotient + (rest >= divisor ? 1 : 0);
+        rest -= rest >= divisor ? divisor : 0;
+    }
+    return (Count)(quotient + 1);
 }
 
 // The product of the extents from a dimension on.
@@ -1053,8 +1043,8 @@ static int launch(Kernel& kernel, long long x, long long y, int threads, bool st
     return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
 }
 
-// What a status means.
-static const char* meaning_of(int status)
+// What a status means, with the name of the array at fault.
+static const char* message_of(int status, const Operand* operands, int count)
 {
     static const char* const meanings[] = {
         "success",
@@ -1068,17 +1058,12 @@ static const char* meaning_of(int status)
         "strides, extents or alignment that no kernel of this file is for",
         "less workspace than the program needs",
     };
-    return 0 <= status && status <= KGEN_SMALL_WORKSPACE ? meanings[status] : "no status of this launcher";
-}
-
-// The same with the name of the array at fault.
-static const char* message_of(int status, const Operand* operands, int count)
-{
     static thread_local char text[256];
     if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
-    const int number = status / 256;
-    if (number == 0 || number > count) return meaning_of(status % 256);
-    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning_of(status % 256));
+    const int code = status % 256, number = status / 256;
+    const char* const meaning = code <= KGEN_SMALL_WORKSPACE ? meanings[code] : "no status of this launcher";
+    if (number == 0 || number > count) return meaning;
+    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning);
     return text;
 }
 

@@ -47,14 +47,14 @@ static __device__ __forceinline__ void find_coordinates(Count x, const Layout& l
     c[Rank - 1] = (Index)x;
 }
 
-// The offset of coordinates along the slowest dimensions, for which there are strides.
-template <int Rank, int Slowest, typename Index>
+// The offset of coordinates from dimension First on.  There are strides for the slowest dimensions, or for all.
+template <int First, int Rank, int Slowest, typename Index>
 static __device__ __forceinline__ Index offset_of(const Index (&c)[Rank], const Index (&strides)[Slowest])
 {
     Index offset = 0;
     #pragma unroll
-    for (int d = 0; d < Slowest; ++d) {
-        offset += c[Rank - Slowest + d] * strides[d];
+    for (int d = First; d < Rank; ++d) {
+        offset += c[d] * strides[d - (Rank - Slowest)];
     }
     return offset;
 }
@@ -103,10 +103,10 @@ mixed_strided_strided_any(const float* a_ptr,
             const Count e = i + 128 * j;
             Index c[Rank];
             find_coordinates(e, layout, c);
-            const Index out_at = offset_of(c, layout.out_stride);
-            const Index a_at = offset_of(c, layout.a_stride);
-            const Index b_at = offset_of(c, layout.b_stride);
-            const Index c_at = offset_of(c, layout.c_stride);
+            const Index out_at = offset_of<0>(c, layout.out_stride);
+            const Index a_at = offset_of<0>(c, layout.a_stride);
+            const Index b_at = offset_of<0>(c, layout.b_stride);
+            const Index c_at = offset_of<0>(c, layout.c_stride);
             out_at_kept[j] = out_at;
             mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_vec[j]);
         }
@@ -119,10 +119,10 @@ mixed_strided_strided_any(const float* a_ptr,
         for (Count e = i; e < n; e += 128) {
             Index c[Rank];
             find_coordinates(e, layout, c);
-            const Index out_at = offset_of(c, layout.out_stride);
-            const Index a_at = offset_of(c, layout.a_stride);
-            const Index b_at = offset_of(c, layout.b_stride);
-            const Index c_at = offset_of(c, layout.c_stride);
+            const Index out_at = offset_of<0>(c, layout.out_stride);
+            const Index a_at = offset_of<0>(c, layout.a_stride);
+            const Index b_at = offset_of<0>(c, layout.b_stride);
+            const Index c_at = offset_of<0>(c, layout.c_stride);
             mixed_strided_element(a_ptr[a_at], b_ptr[b_at], c_ptr[c_at], out_ptr[out_at]);
         }
     }
@@ -167,6 +167,7 @@ mixed_strided_strided_8d_64bit(const float* a_ptr, const float* b_ptr, const lon
 
 #include <cuda_runtime.h>
 #include <stdio.h>
+#include <utility>
 
 #ifndef KGEN_ARRAY_H
 #define KGEN_ARRAY_H
@@ -193,24 +194,6 @@ typedef struct kgen_array {
     uint64_t byte_offset;   /* from data to element (0, ..., 0) */
 } kgen_array;
 
-#define KGEN_BOOL {6, 8, 1}
-#define KGEN_INT8 {0, 8, 1}
-#define KGEN_INT16 {0, 16, 1}
-#define KGEN_INT32 {0, 32, 1}
-#define KGEN_INT64 {0, 64, 1}
-#define KGEN_UINT8 {1, 8, 1}
-#define KGEN_UINT16 {1, 16, 1}
-#define KGEN_UINT32 {1, 32, 1}
-#define KGEN_UINT64 {1, 64, 1}
-#define KGEN_FLOAT16 {2, 16, 1}
-#define KGEN_BFLOAT16 {4, 16, 1}
-#define KGEN_FLOAT32 {2, 32, 1}
-#define KGEN_FLOAT64 {2, 64, 1}
-#define KGEN_FLOAT8_E4M3FN {10, 8, 1}
-#define KGEN_FLOAT8_E5M2 {12, 8, 1}
-#define KGEN_COMPLEX64 {5, 64, 1}
-#define KGEN_COMPLEX128 {5, 128, 1}
-
 /*
  * What launchers return.  In bits 8 to 15 is the number of the array at fault, counting from 1 in the order of the
  * parameters, or 0.  Results below 0 are errors of CUDA calls: -cudaError_t.
@@ -230,6 +213,9 @@ enum {
 
 #endif
 
+#define KGEN_FLOAT32 {2, 32, 1}
+#define KGEN_INT64 {0, 64, 1}
+
 namespace kgen_mixed_strided {
 
 // The dimensions that a kernel walks, the fastest first, and the strides of its accesses along them.
@@ -247,24 +233,6 @@ static long long kgen_shift(long long d)
     long long bits = 0;
     for (long long rest = d > 1 ? d - 1 : 0; rest > 0; rest /= 2) ++bits;
     return bits;
-}
-
-static long long kgen_magic(long long d)
-{
-    const unsigned long long divisor = d > 1 ? d : 1, power = 1ull << kgen_shift(d);
-    return (long long)((((power - divisor) << 32) / divisor + 1) & 0xffffffffull);
-}
-
-static long long kgen_magic64(long long d)
-{
-    const unsigned long long divisor = d > 1 ? d : 1;
-    unsigned long long rest = (1ull << kgen_shift(d)) - divisor, quotient = 0;
-    for (int bit = 0; bit < 64; ++bit) {
-        rest *= 2;
-        quotient = 2 * quotient + (rest >= divisor ? 1 : 0);
-        rest -= rest >= divisor ? divisor : 0;
-    }
-    return (long long)(quotient + 1);
 }
 
 // An array that has passed its checks: where its elements lie, and the range of bytes that they are in.
@@ -393,13 +361,8 @@ static int read_arrays(const kgen_array* const* given, const Operand* operands, 
 
 static void swap_dimensions(Space* space, int accesses, int a, int b)
 {
-    const auto swap = [=](long long* values) {
-        const long long value = values[a];
-        values[a] = values[b];
-        values[b] = value;
-    };
-    swap(space->shape);
-    for (int k = 0; k < accesses; ++k) swap(space->strides[k]);
+    std::swap(space->shape[a], space->shape[b]);
+    for (int k = 0; k < accesses; ++k) std::swap(space->strides[k][a], space->strides[k][b]);
 }
 
 // 1 if dimension a has to come after dimension b, -1 if their order is right, 0 if no access decides.
@@ -479,26 +442,27 @@ static int find_space(const Array* arrays, const int* accesses, int count, int w
 }
 
 // Whether indices, and offsets in bytes, fit 32 bits.
-static bool fits_32_bits(const Array* arrays, const int* accesses, int count, const Space& space)
+static bool fits_32_bits(const Array* arrays, const int* accesses, int count)
 {
-    const long long most = 2147483647;
+    const uintptr_t most = 2147483647;
     for (int k = 0; k < count; ++k) {
-        const long long itemsize = arrays[accesses[k]].itemsize;
-        long long lowest = 0, highest = 0;
-        for (int d = 0; d < space.rank; ++d) {
-            const long long span = (space.shape[d] - 1) * space.strides[k][d];
-            (span < 0 ? lowest : highest) += span;
-        }
-        if (lowest * itemsize < -most - 1 || (highest + 1) * itemsize - 1 > most) return false;
+        const Array& array = arrays[accesses[k]];
+        if (array.address - array.first > most + 1 || array.last - array.address > most) return false;
     }
-    return arrays[accesses[0]].size <= most;
+    return static_cast<uintptr_t>(arrays[accesses[0]].size) <= most;
 }
 
-// The divisor's magic number, in as many bits as a number has.
+// 2^bits * (2^shift - divisor) / divisor + 1, in as many bits as a number has.
 template <typename Count>
-static Count magic_of(long long divisor)
+static Count magic_of(unsigned long long divisor)
 {
-    return (Count)(sizeof(Count) == 4 ? kgen_magic(divisor) : kgen_magic64(divisor));
+    unsigned long long rest = (1ull << kgen_shift(divisor)) - divisor, quotient = 0;
+    for (unsigned int bit = 0; bit < 8 * sizeof(Count); ++bit) {
+        rest *= 2;
+        quotient = 2 * quotient + (rest >= divisor ? 1 : 0);
+        rest -= rest >= divisor ? divisor : 0;
+    }
+    return (Count)(quotient + 1);
 }
 
 // The product of the extents from a dimension on.
@@ -537,8 +501,8 @@ static int launch(Kernel& kernel, long long x, long long y, int threads, bool st
     return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
 }
 
-// What a status means.
-static const char* meaning_of(int status)
+// What a status means, with the name of the array at fault.
+static const char* message_of(int status, const Operand* operands, int count)
 {
     static const char* const meanings[] = {
         "success",
@@ -552,17 +516,12 @@ static const char* meaning_of(int status)
         "strides, extents or alignment that no kernel of this file is for",
         "less workspace than the program needs",
     };
-    return 0 <= status && status <= KGEN_SMALL_WORKSPACE ? meanings[status] : "no status of this launcher";
-}
-
-// The same with the name of the array at fault.
-static const char* message_of(int status, const Operand* operands, int count)
-{
     static thread_local char text[256];
     if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
-    const int number = status / 256;
-    if (number == 0 || number > count) return meaning_of(status % 256);
-    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning_of(status % 256));
+    const int code = status % 256, number = status / 256;
+    const char* const meaning = code <= KGEN_SMALL_WORKSPACE ? meanings[code] : "no status of this launcher";
+    if (number == 0 || number > count) return meaning;
+    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning);
     return text;
 }
 
@@ -617,7 +576,7 @@ static int choose_step1(const Array* arrays, Choice* choice)
     const Space& space = choice->space;
     const int status = find_space(arrays, accesses, 4, 1, &choice->space);
     if (status != KGEN_SUCCESS || arrays[3].size == 0) return status;
-    const bool is_small = fits_32_bits(arrays, accesses, 4, space);
+    const bool is_small = fits_32_bits(arrays, accesses, 4);
     if (space.rank <= 2 && is_small) {
         choice->launch = launch_mixed_strided_strided_any<2, int, unsigned int, mixed_strided_strided_2d>;
     } else if (space.rank <= 3 && is_small) {

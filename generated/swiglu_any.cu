@@ -59,14 +59,14 @@ static __device__ __forceinline__ void find_coordinates(Count x, const Layout& l
     c[Rank - 1] = (Index)x;
 }
 
-// The offset of coordinates along the slowest dimensions, for which there are strides.
-template <int Rank, int Slowest, typename Index>
+// The offset of coordinates from dimension First on.  There are strides for the slowest dimensions, or for all.
+template <int First, int Rank, int Slowest, typename Index>
 static __device__ __forceinline__ Index offset_of(const Index (&c)[Rank], const Index (&strides)[Slowest])
 {
     Index offset = 0;
     #pragma unroll
-    for (int d = 0; d < Slowest; ++d) {
-        offset += c[Rank - Slowest + d] * strides[d];
+    for (int d = First; d < Rank; ++d) {
+        offset += c[d] * strides[d - (Rank - Slowest)];
     }
     return offset;
 }
@@ -257,18 +257,17 @@ swiglu_any_contiguous_64bit(const __half* gate_ptr, const float* up_ptr, float* 
     swiglu_any_contiguous_any(gate_ptr, up_ptr, out_ptr, alpha_v, n);
 }
 
-// Where the elements lie: 4 dimensions, the fastest first; strides in elements.
-struct swiglu_any_tiled_4d_layout {
-    int width;  // elements along the fastest dimension
-    int height;  // elements along the second
-    unsigned int extent[3];  // of tiles, then of the other dimensions
-    unsigned int magic[3];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[3];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int out_stride[3];
-    int gate_stride[3];
-    int up_stride[3];
-    int gate_step;  // along the fastest dimension
-    int up_step;  // along the fastest dimension
+// Where the elements lie: Rank dimensions, the fastest first; strides in elements.
+template <int Rank, typename Index, typename Count>
+struct swiglu_any_layout {
+    Index width;  // elements along the fastest dimension
+    Index height;  // elements along the second
+    Count extent[Rank];  // of what a kernel counts: elements, groups of a row or tiles
+    Count magic[Rank];  // 2^bits * (2^shift - extent) / extent + 1, in integers
+    Count shift[Rank];  // ceil(log2(extent))
+    Index out_stride[Rank];
+    Index gate_stride[Rank];
+    Index up_stride[Rank];
 };
 
 // Tiles of 32 x 32 elements, one a block.
@@ -281,26 +280,21 @@ swiglu_any_tiled_4d(const __half* gate_ptr,
                     const float* up_ptr,
                     float* __restrict__ out_ptr,
                     const float alpha_v,
-                    const swiglu_any_tiled_4d_layout layout)
+                    const swiglu_any_layout<4, int, unsigned int> layout)
 {
     // Padded, so that both sides are spread over the banks.
     __shared__ __half gate_tile[32][33];
     __shared__ float up_tile[32][33];
     const unsigned int t = blockIdx.x;
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
-    const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
-    const int c1 = (int)(q0 - q1 * layout.extent[1]);
-    const unsigned int q2 = (__umulhi(q1, layout.magic[2]) + q1) >> layout.shift[2];
-    const int c2 = (int)(q1 - q2 * layout.extent[2]);
-    const int c3 = (int)q2;
-    const int p_first = 32 * c0;  // where this block's tile begins, along the fastest dimension
-    const int q_first = 32 * c1;  // and along the second
-    const int out_at = c2 * layout.out_stride[1] + c3 * layout.out_stride[2];
-    const int gate_at = c2 * layout.gate_stride[1] + c3 * layout.gate_stride[2];
-    const int up_at = c2 * layout.up_stride[1] + c3 * layout.up_stride[2];
-    const bool gate_is_transposed = layout.gate_stride[0] == 1 && layout.gate_step != 1;
-    const bool up_is_transposed = layout.up_stride[0] == 1 && layout.up_step != 1;
+    int c[4];
+    find_coordinates(t, layout, c);
+    const int p_first = 32 * c[0];  // where this block's tile begins, along the fastest dimension
+    const int q_first = 32 * c[1];  // and along the second
+    const int out_at = offset_of<2>(c, layout.out_stride);
+    const int gate_at = offset_of<2>(c, layout.gate_stride);
+    const int up_at = offset_of<2>(c, layout.up_stride);
+    const bool gate_is_transposed = layout.gate_stride[1] == 1 && layout.gate_stride[0] != 1;
+    const bool up_is_transposed = layout.up_stride[1] == 1 && layout.up_stride[0] != 1;
     const int slot = threadIdx.x % 32;
     const int row = threadIdx.x / 32;
     wait_for_earlier_kernels();
@@ -312,7 +306,7 @@ swiglu_any_tiled_4d(const __half* gate_ptr,
         const int p = p_first + (gate_is_transposed ? u : slot);
         const int q = q_first + (gate_is_transposed ? slot : u);
         if (p < layout.width && q < layout.height) {
-            gate_read[j] = gate_ptr[gate_at + q * layout.gate_stride[0] + p * layout.gate_step];
+            gate_read[j] = gate_ptr[gate_at + q * layout.gate_stride[1] + p * layout.gate_stride[0]];
         }
     }
     float up_read[4];
@@ -322,7 +316,7 @@ swiglu_any_tiled_4d(const __half* gate_ptr,
         const int p = p_first + (up_is_transposed ? u : slot);
         const int q = q_first + (up_is_transposed ? slot : u);
         if (p < layout.width && q < layout.height) {
-            up_read[j] = up_ptr[up_at + q * layout.up_stride[0] + p * layout.up_step];
+            up_read[j] = up_ptr[up_at + q * layout.up_stride[1] + p * layout.up_stride[0]];
         }
     }
     #pragma unroll
@@ -345,25 +339,11 @@ swiglu_any_tiled_4d(const __half* gate_ptr,
             const __half gate_one = gate_is_transposed ? gate_tile[slot][u] : gate_read[j];
             const float up_one = up_is_transposed ? up_tile[slot][u] : up_read[j];
             swiglu_any_element(gate_one, up_one, alpha_v,
-                               out_ptr[out_at + q * layout.out_stride[0] + p]);
+                               out_ptr[out_at + q * layout.out_stride[1] + p]);
         }
     }
     let_next_kernel_start();
 }
-
-// Where the elements lie: Rank dimensions, the fastest first; strides in elements.
-template <int Rank, typename Index, typename Count>
-struct swiglu_any_rows_any_layout {
-    Index width;  // elements along the fastest dimension
-    Count extent[Rank - 1];  // of groups in a row, ceil((width + 3) / 4), then of the other dimensions
-    Count magic[Rank - 1];  // 2^bits * (2^shift - extent) / extent + 1, in integers
-    Count shift[Rank - 1];  // ceil(log2(extent))
-    Index out_stride[Rank - 1];
-    Index gate_stride[Rank - 1];
-    Index up_stride[Rank - 1];
-    Index gate_step;  // along the fastest dimension
-    Index up_step;  // along the fastest dimension
-};
 
 // Rows, 4 elements of a row a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
@@ -376,7 +356,7 @@ swiglu_any_rows_any(const __half* gate_ptr,
                     const float* up_ptr,
                     float* __restrict__ out_ptr,
                     const float alpha_v,
-                    const swiglu_any_rows_any_layout<Rank, Index, Count>& layout,
+                    const swiglu_any_layout<Rank, Index, Count>& layout,
                     const Count n)
 {
     const Count t = blockIdx.x * Count(256) + threadIdx.x;
@@ -385,17 +365,17 @@ swiglu_any_rows_any(const __half* gate_ptr,
     }
     Index c[Rank];
     find_coordinates(t, layout, c);
-    const Index out_at = offset_of(c, layout.out_stride);
-    const Index gate_at = offset_of(c, layout.gate_stride);
-    const Index up_at = offset_of(c, layout.up_stride);
+    const Index out_at = offset_of<1>(c, layout.out_stride);
+    const Index gate_at = offset_of<1>(c, layout.gate_stride);
+    const Index up_at = offset_of<1>(c, layout.up_stride);
     // Groups begin where the output is aligned; the first of a row may begin before it.
     // Unsigned: or NVVM splits the stores of groups.
     const unsigned int before = (unsigned int)(reinterpret_cast<unsigned long long>(out_ptr + out_at) / 4 % 4);
     const Index i = 4 * c[0] - before;  // the first of this thread's 4 elements of the row
     wait_for_earlier_kernels();
     if (i >= 0 && layout.width - i >= 4) {
-        const auto gate_vec = load_run<4>(gate_ptr + gate_at + i * layout.gate_step, layout.gate_step);
-        const auto up_vec = load_run<4>(up_ptr + up_at + i * layout.up_step, layout.up_step);
+        const auto gate_vec = load_run<4>(gate_ptr + gate_at + i * layout.gate_stride[0], layout.gate_stride[0]);
+        const auto up_vec = load_run<4>(up_ptr + up_at + i * layout.up_stride[0], layout.up_stride[0]);
         Pack<float, 4, 16> out_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
@@ -405,8 +385,9 @@ swiglu_any_rows_any(const __half* gate_ptr,
     } else {
         #pragma unroll 1
         for (Index e = i < 0 ? 0 : i; e < i + 4 && e < layout.width; ++e) {
-            swiglu_any_element(gate_ptr[gate_at + e * layout.gate_step],
-                               up_ptr[up_at + e * layout.up_step], alpha_v, out_ptr[out_at + e]);
+            swiglu_any_element(gate_ptr[gate_at + e * layout.gate_stride[0]],
+                               up_ptr[up_at + e * layout.up_stride[0]], alpha_v,
+                               out_ptr[out_at + e]);
         }
     }
     let_next_kernel_start();
@@ -415,7 +396,7 @@ swiglu_any_rows_any(const __half* gate_ptr,
 // 4 dimensions. Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 extern "C" __global__ void __launch_bounds__(256)
 swiglu_any_rows_4d(const __half* gate_ptr, const float* up_ptr, float* __restrict__ out_ptr,
-                   const float alpha_v, const swiglu_any_rows_any_layout<4, int, unsigned int> layout,
+                   const float alpha_v, const swiglu_any_layout<4, int, unsigned int> layout,
                    const unsigned int n)
 {
     swiglu_any_rows_any(gate_ptr, up_ptr, out_ptr, alpha_v, layout, n);
@@ -425,22 +406,11 @@ swiglu_any_rows_4d(const __half* gate_ptr, const float* up_ptr, float* __restric
 extern "C" __global__ void __launch_bounds__(256)
 swiglu_any_rows_4d_64bit(const __half* gate_ptr, const float* up_ptr, float* __restrict__ out_ptr,
                          const float alpha_v,
-                         const swiglu_any_rows_any_layout<4, long long, unsigned long long> layout,
+                         const swiglu_any_layout<4, long long, unsigned long long> layout,
                          const unsigned long long n)
 {
     swiglu_any_rows_any(gate_ptr, up_ptr, out_ptr, alpha_v, layout, n);
 }
-
-// Where the elements lie: Rank dimensions, the fastest first; strides in elements.
-template <int Rank, typename Index, typename Count>
-struct swiglu_any_strided_any_layout {
-    Count extent[Rank - 1];  // of all but the slowest dimension
-    Count magic[Rank - 1];  // 2^bits * (2^shift - extent) / extent + 1, in integers
-    Count shift[Rank - 1];  // ceil(log2(extent))
-    Index out_stride[Rank];
-    Index gate_stride[Rank];
-    Index up_stride[Rank];
-};
 
 // 4 elements a thread, 128 apart, over Rank dimensions: out, gate and up at any strides.
 // Launch: ceil(n / 512) blocks of 128 threads (a divisor of every SM's threads), for n elements.
@@ -451,7 +421,7 @@ swiglu_any_strided_any(const __half* gate_ptr,
                        const float* up_ptr,
                        float* __restrict__ out_ptr,
                        const float alpha_v,
-                       const swiglu_any_strided_any_layout<Rank, Index, Count>& layout,
+                       const swiglu_any_layout<Rank, Index, Count>& layout,
                        const Count n)
 {
     const Count i = blockIdx.x * Count(512) + threadIdx.x;
@@ -467,9 +437,9 @@ swiglu_any_strided_any(const __half* gate_ptr,
             const Count e = i + 128 * j;
             Index c[Rank];
             find_coordinates(e, layout, c);
-            const Index out_at = offset_of(c, layout.out_stride);
-            const Index gate_at = offset_of(c, layout.gate_stride);
-            const Index up_at = offset_of(c, layout.up_stride);
+            const Index out_at = offset_of<0>(c, layout.out_stride);
+            const Index gate_at = offset_of<0>(c, layout.gate_stride);
+            const Index up_at = offset_of<0>(c, layout.up_stride);
             out_at_kept[j] = out_at;
             swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_vec[j]);
         }
@@ -482,9 +452,9 @@ swiglu_any_strided_any(const __half* gate_ptr,
         for (Count e = i; e < n; e += 128) {
             Index c[Rank];
             find_coordinates(e, layout, c);
-            const Index out_at = offset_of(c, layout.out_stride);
-            const Index gate_at = offset_of(c, layout.gate_stride);
-            const Index up_at = offset_of(c, layout.up_stride);
+            const Index out_at = offset_of<0>(c, layout.out_stride);
+            const Index gate_at = offset_of<0>(c, layout.gate_stride);
+            const Index up_at = offset_of<0>(c, layout.up_stride);
             swiglu_any_element(gate_ptr[gate_at], up_ptr[up_at], alpha_v, out_ptr[out_at]);
         }
     }
@@ -494,8 +464,7 @@ swiglu_any_strided_any(const __half* gate_ptr,
 // 2 dimensions. Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided_2d(const __half* gate_ptr, const float* up_ptr, float* __restrict__ out_ptr,
-                      const float alpha_v,
-                      const swiglu_any_strided_any_layout<2, int, unsigned int> layout,
+                      const float alpha_v, const swiglu_any_layout<2, int, unsigned int> layout,
                       const unsigned int n)
 {
     swiglu_any_strided_any(gate_ptr, up_ptr, out_ptr, alpha_v, layout, n);
@@ -504,8 +473,7 @@ swiglu_any_strided_2d(const __half* gate_ptr, const float* up_ptr, float* __rest
 // 4 dimensions. Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided_4d(const __half* gate_ptr, const float* up_ptr, float* __restrict__ out_ptr,
-                      const float alpha_v,
-                      const swiglu_any_strided_any_layout<4, int, unsigned int> layout,
+                      const float alpha_v, const swiglu_any_layout<4, int, unsigned int> layout,
                       const unsigned int n)
 {
     swiglu_any_strided_any(gate_ptr, up_ptr, out_ptr, alpha_v, layout, n);
@@ -515,7 +483,7 @@ swiglu_any_strided_4d(const __half* gate_ptr, const float* up_ptr, float* __rest
 extern "C" __global__ void __launch_bounds__(128)
 swiglu_any_strided_8d_64bit(const __half* gate_ptr, const float* up_ptr, float* __restrict__ out_ptr,
                             const float alpha_v,
-                            const swiglu_any_strided_any_layout<8, long long, unsigned long long> layout,
+                            const swiglu_any_layout<8, long long, unsigned long long> layout,
                             const unsigned long long n)
 {
     swiglu_any_strided_any(gate_ptr, up_ptr, out_ptr, alpha_v, layout, n);
@@ -529,6 +497,7 @@ swiglu_any_strided_8d_64bit(const __half* gate_ptr, const float* up_ptr, float* 
 
 #include <cuda_runtime.h>
 #include <stdio.h>
+#include <utility>
 
 #ifndef KGEN_ARRAY_H
 #define KGEN_ARRAY_H
@@ -555,24 +524,6 @@ typedef struct kgen_array {
     uint64_t byte_offset;   /* from data to element (0, ..., 0) */
 } kgen_array;
 
-#define KGEN_BOOL {6, 8, 1}
-#define KGEN_INT8 {0, 8, 1}
-#define KGEN_INT16 {0, 16, 1}
-#define KGEN_INT32 {0, 32, 1}
-#define KGEN_INT64 {0, 64, 1}
-#define KGEN_UINT8 {1, 8, 1}
-#define KGEN_UINT16 {1, 16, 1}
-#define KGEN_UINT32 {1, 32, 1}
-#define KGEN_UINT64 {1, 64, 1}
-#define KGEN_FLOAT16 {2, 16, 1}
-#define KGEN_BFLOAT16 {4, 16, 1}
-#define KGEN_FLOAT32 {2, 32, 1}
-#define KGEN_FLOAT64 {2, 64, 1}
-#define KGEN_FLOAT8_E4M3FN {10, 8, 1}
-#define KGEN_FLOAT8_E5M2 {12, 8, 1}
-#define KGEN_COMPLEX64 {5, 64, 1}
-#define KGEN_COMPLEX128 {5, 128, 1}
-
 /*
  * What launchers return.  In bits 8 to 15 is the number of the array at fault, counting from 1 in the order of the
  * parameters, or 0.  Results below 0 are errors of CUDA calls: -cudaError_t.
@@ -592,6 +543,9 @@ enum {
 
 #endif
 
+#define KGEN_FLOAT16 {2, 16, 1}
+#define KGEN_FLOAT32 {2, 32, 1}
+
 namespace kgen_swiglu_any {
 
 // The dimensions that a kernel walks, the fastest first, and the strides of its accesses along them.
@@ -609,24 +563,6 @@ static long long kgen_shift(long long d)
     long long bits = 0;
     for (long long rest = d > 1 ? d - 1 : 0; rest > 0; rest /= 2) ++bits;
     return bits;
-}
-
-static long long kgen_magic(long long d)
-{
-    const unsigned long long divisor = d > 1 ? d : 1, power = 1ull << kgen_shift(d);
-    return (long long)((((power - divisor) << 32) / divisor + 1) & 0xffffffffull);
-}
-
-static long long kgen_magic64(long long d)
-{
-    const unsigned long long divisor = d > 1 ? d : 1;
-    unsigned long long rest = (1ull << kgen_shift(d)) - divisor, quotient = 0;
-    for (int bit = 0; bit < 64; ++bit) {
-        rest *= 2;
-        quotient = 2 * quotient + (rest >= divisor ? 1 : 0);
-        rest -= rest >= divisor ? divisor : 0;
-    }
-    return (long long)(quotient + 1);
 }
 
 // An array that has passed its checks: where its elements lie, and the range of bytes that they are in.
@@ -755,13 +691,8 @@ static int read_arrays(const kgen_array* const* given, const Operand* operands, 
 
 static void swap_dimensions(Space* space, int accesses, int a, int b)
 {
-    const auto swap = [=](long long* values) {
-        const long long value = values[a];
-        values[a] = values[b];
-        values[b] = value;
-    };
-    swap(space->shape);
-    for (int k = 0; k < accesses; ++k) swap(space->strides[k]);
+    std::swap(space->shape[a], space->shape[b]);
+    for (int k = 0; k < accesses; ++k) std::swap(space->strides[k][a], space->strides[k][b]);
 }
 
 // 1 if dimension a has to come after dimension b, -1 if their order is right, 0 if no access decides.
@@ -874,35 +805,27 @@ static bool takes_tiles(Space* space, int accesses, int written, long long short
 }
 
 // Whether indices, and offsets in bytes, fit 32 bits.
-static bool fits_32_bits(const Array* arrays, const int* accesses, int count, const Space& space)
+static bool fits_32_bits(const Array* arrays, const int* accesses, int count)
 {
-    const long long most = 2147483647;
+    const uintptr_t most = 2147483647;
     for (int k = 0; k < count; ++k) {
-        const long long itemsize = arrays[accesses[k]].itemsize;
-        long long lowest = 0, highest = 0;
-        for (int d = 0; d < space.rank; ++d) {
-            const long long span = (space.shape[d] - 1) * space.strides[k][d];
-            (span < 0 ? lowest : highest) += span;
-        }
-        if (lowest * itemsize < -most - 1 || (highest + 1) * itemsize - 1 > most) return false;
+        const Array& array = arrays[accesses[k]];
+        if (array.address - array.first > most + 1 || array.last - array.address > most) return false;
     }
-    return arrays[accesses[0]].size <= most;
+    return static_cast<uintptr_t>(arrays[accesses[0]].size) <= most;
 }
 
-// The divisor's magic number, in as many bits as a number has.
+// 2^bits * (2^shift - divisor) / divisor + 1, in as many bits as a number has.
 template <typename Count>
-static Count magic_of(long long divisor)
+static Count magic_of(unsigned long long divisor)
 {
-    return (Count)(sizeof(Count) == 4 ? kgen_magic(divisor) : kgen_magic64(divisor));
-}
-
-// The product of the extents from a dimension on.
-template <int Rank>
-static long long extents_from(const long long* shape, int first)
-{
-    long long product = 1;
-    for (int d = first; d < Rank; ++d) product *= shape[d];
-    return product;
+    unsigned long long rest = (1ull << kgen_shift(divisor)) - divisor, quotient = 0;
+    for (unsigned int bit = 0; bit < 8 * sizeof(Count); ++bit) {
+        rest *= 2;
+        quotient = 2 * quotient + (rest >= divisor ? 1 : 0);
+        rest -= rest >= divisor ? divisor : 0;
+    }
+    return (Count)(quotient + 1);
 }
 
 // Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
@@ -932,8 +855,8 @@ static int launch(Kernel& kernel, long long x, long long y, int threads, bool st
     return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
 }
 
-// What a status means.
-static const char* meaning_of(int status)
+// What a status means, with the name of the array at fault.
+static const char* message_of(int status, const Operand* operands, int count)
 {
     static const char* const meanings[] = {
         "success",
@@ -947,17 +870,12 @@ static const char* meaning_of(int status)
         "strides, extents or alignment that no kernel of this file is for",
         "less workspace than the program needs",
     };
-    return 0 <= status && status <= KGEN_SMALL_WORKSPACE ? meanings[status] : "no status of this launcher";
-}
-
-// The same with the name of the array at fault.
-static const char* message_of(int status, const Operand* operands, int count)
-{
     static thread_local char text[256];
     if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
-    const int number = status / 256;
-    if (number == 0 || number > count) return meaning_of(status % 256);
-    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning_of(status % 256));
+    const int code = status % 256, number = status / 256;
+    const char* const meaning = code <= KGEN_SMALL_WORKSPACE ? meanings[code] : "no status of this launcher";
+    if (number == 0 || number > count) return meaning;
+    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning);
     return text;
 }
 
@@ -969,6 +887,27 @@ struct Arguments {
     float alpha_v;
     cudaStream_t stream;
 };
+
+// The layout of a kernel that counts so much along the fastest two dimensions; and how much it counts in all.
+template <int Rank, typename Index, typename Count>
+static long long fill(swiglu_any_layout<Rank, Index, Count>* layout, const Space& space, long long first,
+    long long second)
+{
+    long long n = 1;
+    layout->width = (Index)space.shape[0];
+    layout->height = (Index)space.shape[1];
+    for (int d = 0; d < Rank; ++d) {
+        const long long extent = d == 0 ? first : d == 1 ? second : space.shape[d];
+        n *= extent;
+        layout->extent[d] = (Count)extent;
+        layout->magic[d] = magic_of<Count>(extent);
+        layout->shift[d] = (Count)kgen_shift(extent);
+        layout->out_stride[d] = (Index)space.strides[0][d];
+        layout->gate_stride[d] = (Index)space.strides[1][d];
+        layout->up_stride[d] = (Index)space.strides[2][d];
+    }
+    return n;
+}
 
 template <typename Count, auto& kernel>
 static int launch_swiglu_any_contiguous_any(const Arguments& a, const Space& space)
@@ -983,20 +922,8 @@ template <int Rank, typename Index, typename Count, auto& kernel>
 static int launch_swiglu_any_rows_any(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = kgen_ceil_div((shape[0] + 3), 4) * extents_from<Rank>(shape, 1);
-    swiglu_any_rows_any_layout<Rank, Index, Count> layout;
-    layout.width = (Index)shape[0];
-    layout.gate_step = (Index)strides[1][0];
-    layout.up_step = (Index)strides[2][0];
-    for (int d = 0; d < Rank - 1; ++d) {
-        layout.extent[d] = (Count)(d == 0 ? kgen_ceil_div((shape[0] + 3), 4) : shape[d]);
-        layout.magic[d] = magic_of<Count>(layout.extent[d]);
-        layout.shift[d] = (Count)kgen_shift(layout.extent[d]);
-        layout.out_stride[d] = (Index)strides[0][d + 1];
-        layout.gate_stride[d] = (Index)strides[1][d + 1];
-        layout.up_stride[d] = (Index)strides[2][d + 1];
-    }
+    swiglu_any_layout<Rank, Index, Count> layout;
+    const long long n = fill(&layout, space, kgen_ceil_div((shape[0] + 3), 4), shape[1]);
     return launch(kernel, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, (Count)n);
 }
@@ -1005,19 +932,8 @@ template <int Rank, typename Index, typename Count, auto& kernel>
 static int launch_swiglu_any_strided_any(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = extents_from<Rank>(shape, 0);
-    swiglu_any_strided_any_layout<Rank, Index, Count> layout;
-    for (int d = 0; d < Rank - 1; ++d) {
-        layout.extent[d] = (Count)shape[d];
-        layout.magic[d] = magic_of<Count>(layout.extent[d]);
-        layout.shift[d] = (Count)kgen_shift(layout.extent[d]);
-    }
-    for (int d = 0; d < Rank; ++d) {
-        layout.out_stride[d] = (Index)strides[0][d];
-        layout.gate_stride[d] = (Index)strides[1][d];
-        layout.up_stride[d] = (Index)strides[2][d];
-    }
+    swiglu_any_layout<Rank, Index, Count> layout;
+    const long long n = fill(&layout, space, shape[0], shape[1]);
     return launch(kernel, kgen_ceil_div(n, 512), 1, 128, true, a.stream,
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, (Count)n);
 }
@@ -1033,21 +949,8 @@ static int launch_swiglu_any_contiguous_unaligned(const Arguments& a, const Spac
 static int launch_swiglu_any_tiled_4d(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
-    const auto& strides = space.strides;
-    const long long n = ((kgen_ceil_div(shape[0], 32) * kgen_ceil_div(shape[1], 32)) * shape[2]) * shape[3];
-    swiglu_any_tiled_4d_layout layout;
-    layout.width = (int)shape[0];
-    layout.height = (int)shape[1];
-    layout.gate_step = (int)strides[1][0];
-    layout.up_step = (int)strides[2][0];
-    for (int d = 0; d < 3; ++d) {
-        layout.extent[d] = (unsigned int)(d < 2 ? kgen_ceil_div(shape[d], 32) : shape[d]);
-        layout.magic[d] = magic_of<unsigned int>(layout.extent[d]);
-        layout.shift[d] = (unsigned int)kgen_shift(layout.extent[d]);
-        layout.out_stride[d] = (int)strides[0][d + 1];
-        layout.gate_stride[d] = (int)strides[1][d + 1];
-        layout.up_stride[d] = (int)strides[2][d + 1];
-    }
+    swiglu_any_layout<4, int, unsigned int> layout;
+    const long long n = fill(&layout, space, kgen_ceil_div(shape[0], 32), kgen_ceil_div(shape[1], 32));
     return launch(swiglu_any_tiled_4d, n, 1, 256, true, a.stream,
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout);
 }
@@ -1073,7 +976,7 @@ static int choose_step1(const Array* arrays, Choice* choice)
     if (status != KGEN_SUCCESS || arrays[2].size == 0) return status;
     const bool is_run = is_contiguous(space, 3);
     const bool is_aligned = (arrays[2].address | arrays[1].address) % 16 == 0 && arrays[0].address % 8 == 0;
-    const bool is_small = fits_32_bits(arrays, accesses, 3, space);
+    const bool is_small = fits_32_bits(arrays, accesses, 3);
     if (is_run && is_aligned && space.shape[0] < 2147483648) {
         choice->launch = launch_swiglu_any_contiguous_any<unsigned int, swiglu_any_contiguous>;
     } else if (is_run && space.shape[0] < 2147482616) {

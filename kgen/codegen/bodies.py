@@ -6,11 +6,13 @@ type of the same width.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kgen.codegen.context import FieldContext
-from kgen.schedule.launch import Field
+from kgen.schedule.elementwise.launch import counted_along
+from kgen.schedule.expressions import Int, extent, stride
+from kgen.schedule.launch import Field, Labels, Rule, divisor_fields
 from kgen.schedule.schedule import Schedule
 
 #: What layout structs are templates over.
@@ -26,9 +28,47 @@ def alike(schedule: Schedule) -> Schedule | None:
     if special or schedule.template not in _TEMPLATES or any(t.reaches_beyond for t in schedule.accesses):
         return None
     has_layout = schedule.patterns > 0
-    if schedule.rank == 1 if has_layout else schedule.anchor is not None:
+    if schedule.rank == 1 and not _takes_any_strides(schedule) if has_layout else schedule.anchor is not None:
         return None
     return replace(schedule, rank=2 if has_layout else 1, index_bits=32)
+
+
+def share_a_layout(schedules: Iterable[Schedule]) -> bool:
+    """Whether the kernels of a step for any strides have one layout struct."""
+    return any(schedule.template == "rows" and _takes_any_strides(schedule) for schedule in schedules)
+
+
+def has_tiles(schedules: Iterable[Schedule]) -> bool:
+    """Whether a kernel has tiles whose inputs are consecutive along either dimension."""
+    return any(t.kind == "either" for schedule in schedules for t in schedule.accesses)
+
+
+def has_shared_layout(schedule: Schedule) -> bool:
+    """Whether a kernel takes that struct, where there is one."""
+    return schedule.template == "strided" or _takes_any_strides(schedule)
+
+
+def _takes_any_strides(schedule: Schedule) -> bool:
+    return any(t.kind in ("run", "either") for t in schedule.accesses)
+
+
+def shared_rule(rule: Rule, schedule: Schedule, labels: Labels, *, tiles: bool) -> Rule:
+    """The launch rule of a kernel with all members of that struct: every extent and stride.
+
+    ``tiles``: whether a kernel of the step has tiles.
+    """
+    signed = schedule.signed
+    sides = [Field(signed, "width", (extent(0),), "elements along the fastest dimension", is_array=False)]
+    if tiles:
+        second = extent(1) if schedule.rank > 1 else Int(1)
+        sides.append(Field(signed, "height", (second,), "elements along the second", is_array=False))
+    counted = "of what a kernel counts: elements, groups of a row or tiles"
+    divisors = divisor_fields(counted_along(schedule), schedule.index_bits == 64, counted)
+    strides = [
+        Field(signed, f"{label}_stride", tuple(stride(access, d) for d in range(schedule.rank)))
+        for label, access, _ in labels.of_patterns()
+    ]
+    return replace(rule, struct=(*sides, *divisors, *strides))
 
 
 def template_fields(fields: Sequence[Field], rank: int) -> tuple[FieldContext, ...]:

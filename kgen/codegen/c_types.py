@@ -26,6 +26,6 @@ def index_types(schedule: Schedule) -> tuple[str, str]:
     return ("int", "unsigned int") if schedule.index_bits == 32 else ("long long", "unsigned long long")
 
 
-def layout_type(name: str, body: str, schedule: Schedule) -> str:
-    """The type of a kernel's layout struct.  ``body``: that of :class:`~kgen.codegen.kernels.Entry`."""
-    return f"{body}_layout<{schedule.rank}, {', '.join(index_types(schedule))}>" if body else f"{name}_layout"
+def layout_type(struct: str, schedule: Schedule, *, is_template: bool) -> str:
+    """The type of a kernel's layout parameter.  ``struct``: the name of the struct, or of the template."""
+    return f"{struct}<{schedule.rank}, {', '.join(index_types(schedule))}>" if is_template else struct

@@ -33,7 +33,7 @@ class LayoutContext:
 
     ``stepped``: the same for the first element of a group; the lines of ``advance`` change its coordinates to those of
     the next one.
-    ``types``: what the struct is a template over, or empty.
+    ``types``: what the struct is a template over, or empty.  ``is_declared``: whether the kernel's text declares it.
     """
 
     name: str
@@ -43,6 +43,7 @@ class LayoutContext:
     stepped: tuple[str, ...] = ()
     advance: tuple[str, ...] = ()
     types: str = ""
+    is_declared: bool = True
 
 
 class KernelText(Protocol):

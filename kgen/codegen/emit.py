@@ -6,12 +6,12 @@ Deterministic: the same input gives the same bytes.  The only I/O is reading tem
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import field, replace
 from typing import Any
 
 from kgen.codegen import names
-from kgen.codegen.bodies import alike
+from kgen.codegen.bodies import alike, has_shared_layout, has_tiles, share_a_layout, shared_rule
 from kgen.codegen.context import ElementContext, FileContext, ModuleContext
 from kgen.codegen.element import Element, Statement
 from kgen.codegen.element_function import write_element
@@ -59,32 +59,17 @@ def emit(
     for number, schedule in variants:  # before all other functions
         if families[schedule.template].has_element:
             element_of(steps[number], schedule, f"{bases[number]}_element")
-    kernels: list[Written] = []
-    entries: list[Entry] = []
-    several = Counter((number, alike(schedule)) for number, schedule in variants)
-    bodies: dict[tuple[int, Schedule | None], str] = {}
+    kernels = _Kernels.of(variants, bases, families, functions)
     for number, schedule in variants:
-        step, family = steps[number], families[schedule.template]
+        step, family, base_ = steps[number], families[schedule.template], bases[number]
         itemsizes = [step.graph.operands[t.operand].dtype.size for t in step.accesses]
-        name = unique(f"{bases[number]}_{family.suffix(schedule, itemsizes)}")
+        name = unique(f"{base_}_{family.suffix(schedule, itemsizes)}")
         rule = family.launch(schedule, labels_of(step, schedule))
-        element = element_of(step, schedule, f"{bases[number]}_element") if family.has_element else None
-        unit = Unit(step, schedule, name, bases[number], statements, element, functions.declare, element_of, rule)
-        common = alike(schedule)
-        if common is not None and several[number, common] > 1:
-            if (number, common) not in bodies:
-                body = bodies[number, common] = unique(f"{bases[number]}_{schedule.template}_any")
-                of_common = family.launch(common, labels_of(step, common))
-                shared = replace(unit, schedule=common, name=body, rule=of_common, body=body, is_body=True)
-                kernels.append(functions.noted(family.write(shared)))
-            unit = replace(unit, body=bodies[number, common])
-        written = functions.noted(family.write(unit))
-        kernels.append(written)
-        parameters = written.parameters
-        known, declared = tuple(parameters.known), tuple(parameters.declarations)
-        entries.append(Entry(name, number, schedule, known, rule, declared, unit.body))
-    lines = [*banner, *_order(steps, entries)]
-    return _context(lines, names.namespace(base), functions, kernels), tuple(entries)
+        element = element_of(step, schedule, f"{base_}_element") if family.has_element else None
+        unit = Unit(step, schedule, name, base_, statements, element, functions.declare, element_of, rule)
+        kernels.add(number, unit)
+    lines = [*banner, *_order(steps, kernels.entries)]
+    return _context(lines, names.namespace(base), functions, kernels.written), tuple(kernels.entries)
 
 
 def text_of(file: ModuleContext) -> str:
@@ -169,6 +154,70 @@ class _Functions:
         self.headers += found.headers
         self.helpers += found.helpers
         return found
+
+
+@dataclass(slots=True)
+class _Kernels:
+    """The kernels of a file, which may share function templates and layout structs.
+
+    ``several``: how many have a text in common.  ``layouts``: the layout struct of each step whose kernels share one;
+    ``tiles``: the steps whose structs are for tiles, too.  ``bodies``: the names of the function templates so far.
+    """
+
+    families: Mapping[str, Family[Any, Any]]
+    functions: _Functions
+    several: Counter[tuple[int, Schedule | None]]
+    layouts: Mapping[int, str]
+    tiles: Set[int]
+    bodies: dict[tuple[int, Schedule | None], str] = field(default_factory=dict)
+    written: list[Written] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+
+    @staticmethod
+    def of(
+        variants: Sequence[tuple[int, Schedule]],
+        bases: Sequence[str],
+        families: Mapping[str, Family[Any, Any]],
+        functions: _Functions,
+    ) -> _Kernels:
+        several = Counter((number, alike(schedule)) for number, schedule in variants)
+        found = {number: [schedule for of, schedule in variants if of == number] for number, _ in variants}
+        layouts = {n: functions.unique(f"{bases[n]}_layout") for n, of in found.items() if share_a_layout(of)}
+        return _Kernels(families, functions, several, layouts, {n for n, of in found.items() if has_tiles(of)})
+
+    def add(self, number: int, unit: Unit[Any]) -> None:
+        """A kernel of a step; before it, the function template that it is the first to call."""
+        unit = self._with_layout(number, unit)
+        common = alike(unit.schedule)
+        if common is not None and self.several[number, common] > 1:
+            if (number, common) not in self.bodies:
+                body = self.functions.unique(f"{unit.base}_{common.template}_any")
+                rule = self.families[common.template].launch(common, labels_of(unit.step, common))
+                shared = replace(unit, schedule=common, name=body, rule=rule, body=body, is_body=True)
+                self._write(self._with_layout(number, shared))
+                self.bodies[number, common] = body
+                unit = replace(unit, declares_layout=False)
+            unit = replace(unit, body=self.bodies[number, common])
+        parameters = self._write(unit).parameters
+        known, declared = tuple(parameters.known), tuple(parameters.declarations)
+        entry = Entry(unit.name, number, unit.schedule, known, unit.rule, declared, unit.body, unit.shared_layout)
+        self.entries.append(entry)
+
+    def _with_layout(self, number: int, unit: Unit[Any]) -> Unit[Any]:
+        """With the layout struct that it shares with other kernels."""
+        name = self.layouts.get(number, "")
+        if not name or not has_shared_layout(unit.schedule):
+            return unit
+        labels = labels_of(unit.step, unit.schedule)
+        rule = shared_rule(unit.rule, unit.schedule, labels, tiles=number in self.tiles)
+        is_first = all(entry.shared_layout != name for entry in self.entries)
+        return replace(unit, rule=rule, shared_layout=name, declares_layout=is_first)
+
+    def _write(self, unit: Unit[Any]) -> Written:
+        """The text of a kernel, whose headers and helpers the file then has."""
+        written: Written = self.functions.noted(self.families[unit.schedule.template].write(unit))
+        self.written.append(written)
+        return written
 
 
 def _bases(base: str, steps: Sequence[Step]) -> list[str]:

@@ -37,7 +37,8 @@ class Unit(Generic[S]):
     families with ``has_element``.  ``declare``: gives another device function its final name in the file.
     ``write_element``: the function of one element of another step, by this name.  ``body``: as in
     :class:`~kgen.codegen.kernels.Entry`; ``is_body``: whether that function template is to be written.  ``is_part``:
-    whether it is a function that blocks of a horizontal kernel call.
+    whether it is a function that blocks of a horizontal kernel call.  ``shared_layout``: as in ``Entry``;
+    ``declares_layout``: whether the kernel's text declares its layout struct.
     """
 
     step: Step
@@ -52,18 +53,26 @@ class Unit(Generic[S]):
     body: str = ""
     is_body: bool = False
     is_part: bool = False
+    shared_layout: str = ""
+    declares_layout: bool = True
 
     @property
     def layout_name(self) -> str:
         """The name of the layout struct."""
-        return f"{self.body or self.name}_layout"
+        return self.shared_layout or f"{self.body or self.name}_layout"
+
+    @property
+    def is_generic(self) -> bool:
+        """Whether coordinates and offsets are computed by functions for any rank."""
+        return self.is_body or bool(self.shared_layout)
 
     @property
     def layout_type(self) -> str:
         """The type of the layout parameter."""
         if self.is_body:
             return f"{self.layout_name}<Rank, Index, Count>&"
-        return layout_type(self.name, self.body, self.schedule) + "&" * self.is_part
+        is_template = bool(self.shared_layout or self.body)
+        return layout_type(self.layout_name, self.schedule, is_template=is_template) + "&" * self.is_part
 
 
 @dataclass(slots=True)

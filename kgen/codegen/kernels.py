@@ -36,7 +36,8 @@ class Parameter:
 class Entry:
     """A kernel of a module: its name and what a launcher needs.  ``declarations``: of its parameters, in CUDA C++.
 
-    ``body``: the function template that it shares with others, or empty.
+    ``body``: the function template that it shares with others, or empty.  ``shared_layout``: the layout struct that it
+    shares with others, or empty.
     """
 
     name: str
@@ -46,11 +47,21 @@ class Entry:
     rule: Rule
     declarations: tuple[str, ...]
     body: str = ""
+    shared_layout: str = ""
+
+    @property
+    def layout_struct(self) -> str:
+        """The name of its layout struct, or of the template of it."""
+        return self.shared_layout or f"{self.body or self.name}_layout"
+
+    @property
+    def has_layout_template(self) -> bool:
+        return bool(self.shared_layout or self.body)
 
     @property
     def layout(self) -> str:
         """The type of its layout struct."""
-        return layout_type(self.name, self.body, self.schedule)
+        return layout_type(self.layout_struct, self.schedule, is_template=self.has_layout_template)
 
     @property
     def scratch(self) -> tuple[Expr, ...]:

@@ -38,8 +38,9 @@ def _body_launch(entry: Entry, steps: Sequence[Step]) -> BodyLaunch:
     lets = tuple((name, _all_extents(n, rank) if has_layout else n) for name, n in entry.rule.lets)
     made = kernel_launch(replace(entry, rule=replace(entry.rule, lets=lets), body=""), steps[entry.step])
     arguments = tuple("(Count)n" if p.kind == "n" else a for p, a in zip(entry.parameters, made.arguments, strict=True))
-    layout = f"{entry.body}_layout<Rank, Index, Count>" if has_layout else ""
-    members = loops((f, member_type(f), member_length(f, rank)) for f in entry.rule.struct)
+    layout = f"{entry.layout_struct}<Rank, Index, Count>" if has_layout else ""
+    fields = () if made.counted else entry.rule.struct
+    members = loops((f, member_type(f), member_length(f, rank)) for f in fields)
     one = replace(
         made, function=f"launch_{entry.body}", kernel="kernel", layout=layout, fields=(), loops=members,
         arguments=arguments,

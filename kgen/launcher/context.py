@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from functools import cached_property
 
 from kgen.codegen import names
 from kgen.codegen.c_types import register_type, storage_type
 from kgen.codegen.kernels import Entry
-from kgen.dtypes import DTYPES
+from kgen.dtypes import DTYPES, DType
 from kgen.launcher.bodies import BodyLaunch, body_launches
 from kgen.launcher.interface import Interface, dtype_constant
 from kgen.launcher.kernels import KernelLaunch
 from kgen.partition.step import Step
 from kgen.records import dataclass
+from kgen.schedule.expressions import Name
 
 
-def dtype_rows() -> list[tuple[str, int, int]]:
+def dtype_rows(dtypes: Iterable[DType] = DTYPES) -> list[tuple[str, int, int]]:
     """The name, the DLPack code and the bits of each dtype."""
-    return [(dtype_constant(t).removeprefix("KGEN_"), t.dlpack, t.bits) for t in DTYPES]
+    return [(dtype_constant(t).removeprefix("KGEN_"), t.dlpack, t.bits) for t in dtypes]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,21 @@ class Member:
 
     declaration: str
     value: str
+
+
+@dataclass(frozen=True)
+class SharedLayout:
+    """A layout struct that several kernels take.  ``strides``: its members, each with the number of its access."""
+
+    name: str
+    has_height: bool
+    strides: tuple[tuple[str, int], ...]
+
+    @staticmethod
+    def of(entry: Entry) -> SharedLayout:
+        values = {f.name: f.values[0] for f in entry.rule.struct}
+        strides = tuple((n, v.indices[0]) for n, v in values.items() if isinstance(v, Name) and v.of == "strides")
+        return SharedLayout(entry.layout_struct, "height" in values, strides)
 
 
 @dataclass(frozen=True)
@@ -49,6 +65,11 @@ class Launcher:
     numbers: Sequence[str] = ()
     sizing: Sequence[str] = ()
     alignment: int = 0
+
+    @property
+    def shared_layouts(self) -> list[SharedLayout]:
+        """The layout structs that several kernels take."""
+        return list({e.shared_layout: SharedLayout.of(e) for e in self.entries if e.shared_layout}.values())
 
     @property
     def bodies(self) -> list[BodyLaunch]:
@@ -99,10 +120,6 @@ class Launcher:
     @property
     def namespace(self) -> str:
         return names.namespace(self.base)
-
-    @property
-    def dtypes(self) -> list[tuple[str, int, int]]:
-        return dtype_rows()
 
     @property
     def accesses(self) -> int:
@@ -188,7 +205,7 @@ class AnyLayoutLauncher(Launcher):
     choices: Sequence[StepChoice] = field(default=(), kw_only=True)
 
     template = "launcher/any_layout.cu.j2"
-    headers = ("cuda_runtime.h", "stdio.h")
+    headers = ("cuda_runtime.h", "stdio.h", "utility")
 
 
 @dataclass(frozen=True)

@@ -97,12 +97,12 @@ def _headers(steps: Sequence[Step]) -> list[str]:
 
 def _declared(entry: Entry, before: Sequence[Entry]) -> _Declared:
     parameters, struct = tuple(_parameters(entry)), entry.rule.struct
-    is_known = entry.body and any(e.body == entry.body for e in before)
+    is_known = entry.has_layout_template and any(e.layout_struct == entry.layout_struct for e in before)
     if is_known or all(p.kind != "layout" for p in entry.parameters):
         return _Declared(entry.name, parameters, "", "", ())
-    if entry.body:
+    if entry.has_layout_template:
         members = tuple(template_member(field, entry.schedule.rank) for field in struct)
-        return _Declared(entry.name, parameters, f"{entry.body}_layout", LAYOUT_TYPES, members)
+        return _Declared(entry.name, parameters, entry.layout_struct, LAYOUT_TYPES, members)
     return _Declared(entry.name, parameters, entry.layout, "", tuple(_members(struct)))
 
 

@@ -12,6 +12,7 @@ from kgen.codegen.kernels import Entry, Parameter
 from kgen.launcher.structs import Loops, loops
 from kgen.partition.step import Step
 from kgen.records import dataclass
+from kgen.schedule.elementwise.launch import counted_along
 from kgen.schedule.expressions import Expr, Int, bare, c
 from kgen.schedule.launch import CLUSTERS, Field, Rule
 from kgen.schedule.scratch import aligned
@@ -35,7 +36,8 @@ class KernelLaunch:
     """What the template of a launch function sees.
 
     ``function``: its name, with the arguments of its template.  ``lines``: the named values of the launch rule that are
-    needed.  ``fields``: the values of the layout struct, or ``loops`` that set them.
+    needed.  ``fields``: the values of the layout struct, or ``loops`` that set them.  ``counted``: instead, of a struct
+    that kernels share, what this one counts along the fastest two dimensions.
     ``grid``: blocks along x and y.  ``cluster``: blocks of a persistent cluster, else 0.  ``scratch``: its scratch
     arrays; ``scratch_lines`` and ``scratch_bytes``: what their size is computed from.  ``kernel``: what it launches.
     """
@@ -55,6 +57,7 @@ class KernelLaunch:
     scratch_lines: tuple[str, ...]
     scratch_bytes: str
     kernel: str
+    counted: tuple[str, ...] = ()
 
     @property
     def scratch_function(self) -> str:
@@ -62,7 +65,9 @@ class KernelLaunch:
 
     def uses(self, text: str) -> bool:
         looped = (line for _, lines in self.loops for line in lines)
-        return any(text in part for part in (*self.lines, *self.fields, *looped, *self.grid, *self.arguments))
+        return any(
+            text in part for part in (*self.lines, *self.counted, *self.fields, *looped, *self.grid, *self.arguments)
+        )
 
     def sizes_by(self, text: str) -> bool:
         """Whether the size of scratch memory is computed from this."""
@@ -84,20 +89,34 @@ def kernel_launch(entry: Entry, step: Step) -> KernelLaunch:
     rule = entry.rule
     arguments = tuple(_arguments(entry, step))
     has_layout = any(p.kind == "layout" for p in entry.parameters)
-    is_long = has_layout and any(len(f.values) >= _LOOPED for f in rule.struct)
-    fields = tuple(_values(rule.struct)) if has_layout and not is_long else ()
-    members = loops((f, f.type, str(len(f.values)) if f.is_array else "") for f in rule.struct) if is_long else ()
+    counted = _counted(entry)
+    fields, members = _members(rule.struct) if has_layout and not counted else ((), ())
     looped = [line for _, lines in members for line in lines]
     x, y, _ = rule.grid
     grid = bare(c(x)), bare(c(y))
     scratch, total = _scratch(entry)
     parts = [text for s in scratch for text in (s.start, s.bytes if s.is_counter else "")]
-    lines = _lines(rule, [*arguments, *fields, *looped, *grid, *parts])
+    lines = () if counted else _lines(rule, [*arguments, *fields, *looped, *grid, *parts])
     early = rule.starts_early
     return KernelLaunch(
         entry.name, _function(entry), lines, entry.layout if has_layout else "", fields, members, grid, rule.block,
-        _cluster(rule), early, arguments, scratch, _lines(rule, [total]), total, entry.name,
+        _cluster(rule), early, arguments, scratch, _lines(rule, [total]), total, entry.name, counted,
     )  # fmt: skip
+
+
+def _members(struct: Sequence[Field]) -> tuple[tuple[str, ...], Loops]:
+    """The values of a layout struct, or the loops that set its members."""
+    if all(len(f.values) < _LOOPED for f in struct):
+        return tuple(_values(struct)), ()
+    return (), loops((f, f.type, str(len(f.values)) if f.is_array else "") for f in struct)
+
+
+def _counted(entry: Entry) -> tuple[str, ...]:
+    """What a kernel counts along the fastest two dimensions, whose product over all dimensions is ``n``."""
+    if not entry.shared_layout:
+        return ()
+    first, *rest = counted_along(entry.schedule)
+    return bare(c(first)), bare(c(rest[0])) if rest else "1"
 
 
 def _function(entry: Entry) -> str:

@@ -31,7 +31,7 @@ def launcher_text(base: str, launchers: Sequence[AnyLayoutLauncher | ShapedLaunc
     text = "\n".join(line for one in sets for line in (one.code, *one.launcher.members))
     shared = {
         "headers": tuple(dict.fromkeys(h for one in launchers for h in one.headers)),
-        "dtypes": dtype_rows(),
+        "dtypes": dtype_rows(dict.fromkeys(a.of.dtype for one in launchers for a in one.interface.arrays)),
         "namespace": names.namespace(base),
         "accesses": max(one.accesses for one in launchers),
         "alignment": max(one.alignment for one in launchers),

@@ -12,11 +12,17 @@ static int check_layout(const Array& array, int number, std::initializer_list<lo
     return KGEN_SUCCESS;
 }
 
-// The divisor's magic number, in as many bits as a number has.
+// 2^bits * (2^shift - divisor) / divisor + 1, in as many bits as a number has.
 template <typename Count>
-static Count magic_of(long long divisor)
+static Count magic_of(unsigned long long divisor)
 {
-    return (Count)(sizeof(Count) == 4 ? kgen_magic(divisor) : kgen_magic64(divisor));
+    unsigned long long rest = (1ull << kgen_shift(divisor)) - divisor, quotient = 0;
+    for (unsigned int bit = 0; bit < 8 * sizeof(Count); ++bit) {
+        rest *= 2;
+        quotient = 2 * quotient + (rest >= divisor ? 1 : 0);
+        rest -= rest >= divisor ? divisor : 0;
+    }
+    return (Count)(quotient + 1);
 }
 
 // The product of the extents from a dimension on.

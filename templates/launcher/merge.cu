@@ -1,12 +1,7 @@
 static void swap_dimensions(Space* space, int accesses, int a, int b)
 {
-    const auto swap = [=](long long* values) {
-        const long long value = values[a];
-        values[a] = values[b];
-        values[b] = value;
-    };
-    swap(space->shape);
-    for (int k = 0; k < accesses; ++k) swap(space->strides[k]);
+    std::swap(space->shape[a], space->shape[b]);
+    for (int k = 0; k < accesses; ++k) std::swap(space->strides[k][a], space->strides[k][b]);
 }
 
 // 1 if dimension a has to come after dimension b, -1 if their order is right, 0 if no access decides.
@@ -119,17 +114,12 @@ static bool takes_tiles(Space* space, int accesses, int written, long long short
 }
 
 // Whether indices, and offsets in bytes, fit 32 bits.
-static bool fits_32_bits(const Array* arrays, const int* accesses, int count, const Space& space)
+static bool fits_32_bits(const Array* arrays, const int* accesses, int count)
 {
-    const long long most = 2147483647;
+    const uintptr_t most = 2147483647;
     for (int k = 0; k < count; ++k) {
-        const long long itemsize = arrays[accesses[k]].itemsize;
-        long long lowest = 0, highest = 0;
-        for (int d = 0; d < space.rank; ++d) {
-            const long long span = (space.shape[d] - 1) * space.strides[k][d];
-            (span < 0 ? lowest : highest) += span;
-        }
-        if (lowest * itemsize < -most - 1 || (highest + 1) * itemsize - 1 > most) return false;
+        const Array& array = arrays[accesses[k]];
+        if (array.address - array.first > most + 1 || array.last - array.address > most) return false;
     }
-    return arrays[accesses[0]].size <= most;
+    return static_cast<uintptr_t>(arrays[accesses[0]].size) <= most;
 }

@@ -1,5 +1,5 @@
-// What a status means.
-static const char* meaning_of(int status)
+// What a status means, with the name of the array at fault.
+static const char* message_of(int status, const Operand* operands, int count)
 {
     static const char* const meanings[] = {
         "success",
@@ -13,16 +13,11 @@ static const char* meaning_of(int status)
         "strides, extents or alignment that no kernel of this file is for",
         "less workspace than the program needs",
     };
-    return 0 <= status && status <= KGEN_SMALL_WORKSPACE ? meanings[status] : "no status of this launcher";
-}
-
-// The same with the name of the array at fault.
-static const char* message_of(int status, const Operand* operands, int count)
-{
     static thread_local char text[256];
     if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
-    const int number = status / 256;
-    if (number == 0 || number > count) return meaning_of(status % 256);
-    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning_of(status % 256));
+    const int code = status % 256, number = status / 256;
+    const char* const meaning = code <= KGEN_SMALL_WORKSPACE ? meanings[code] : "no status of this launcher";
+    if (number == 0 || number > count) return meaning;
+    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning);
     return text;
 }

@@ -147,7 +147,8 @@ class GroupContext:
     With an alignment anchor, ``before`` is the number of elements of a row's first group that lie before the row;
     ``anchor`` is the address of the row in the anchor.  ``inside``: for each shifted operand, the condition that the
     aligned blocks of a group lie within the operand.  A tile kernel reads ``early`` before it waits for its tile, and
-    ``reads`` afterwards.  ``along``: the coordinate along the fastest dimension, in groups.  ``conditions`` and
+    ``reads`` afterwards.  ``along``, ``along_second``: the coordinates along the fastest
+    dimensions, in groups or tiles.  ``conditions`` and
     ``types``: as in :class:`KernelContext`.
     """
 
@@ -177,6 +178,7 @@ class GroupContext:
     direct: tuple[str, ...]
     thread: str
     along: str
+    along_second: str
     types: str
     gathered: tuple[GatheredContext, ...]
     is_part: bool = False

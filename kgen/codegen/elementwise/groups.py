@@ -7,6 +7,7 @@ from functools import cached_property
 
 from kgen.codegen import names
 from kgen.codegen.arguments import BY_NAME, Argument
+from kgen.codegen.bodies import LAYOUT_TYPES
 from kgen.codegen.context import LayoutContext
 from kgen.codegen.elementwise.context import (
     EitherContext,
@@ -62,7 +63,8 @@ class GroupWriter(ElementWriter):
             index=self.index,
             signed=self.counted,
             thread=self.thread(schedule.block),
-            along="c[0]" if self.unit.is_body else "c0",
+            along=self.along(0),
+            along_second=self.along(1),
             types=self.types,
             layout=self.layout(),
             anchor="" if schedule.anchor is None else self.anchor(schedule.anchor),
@@ -121,7 +123,8 @@ class GroupWriter(ElementWriter):
         """The stride of an access along the fastest dimension."""
         wide = self.schedule.accesses[number].wide
         if wide is None:
-            return f"layout.{self.labels[number]}_step"
+            label = self.labels[number]
+            return f"layout.{label}_stride[0]" if self.unit.shared_layout else f"layout.{label}_step"
         # Coordinates of 32 bits times a constant would overflow.
         return f"{wide.step}ll" if self.schedule.index_bits > self.schedule.count_bits else str(wide.step)
 
@@ -236,15 +239,24 @@ class GroupWriter(ElementWriter):
         """The struct: extents, magic numbers, strides, steps."""
         rank, is_64bit = self.schedule.rank, self.schedule.count_bits == 64
         lines = index_decomposition(rank, set(range(rank)), is_64bit, across=self.schedule.across)
-        comment = f"Where the elements lie: {self.dimensions}, the fastest first; strides in elements."
-        return LayoutContext(self.unit.layout_name, comment, self.fields(), self.decomposition(lines), types=self.types)
+        dimensions = "Rank dimensions" if self.unit.is_generic else self.dimensions
+        comment = f"Where the elements lie: {dimensions}, the fastest first; strides in elements."
+        types = LAYOUT_TYPES if self.unit.shared_layout else self.types
+        return LayoutContext(
+            self.unit.layout_name,
+            comment,
+            self.fields(),
+            self.decomposition(lines),
+            types=types,
+            is_declared=self.unit.declares_layout,
+        )
 
     def offsets(self) -> tuple[OffsetContext, ...]:
         found: list[OffsetContext] = []
         for number in range(self.schedule.patterns):
             label = self.pattern(number)
             lines = self.offset_lines(label, self.first, 1)
-            if lines:
+            if lines and self.schedule.rank >= self.first:
                 found.append(OffsetContext(lines))
         return tuple(found)
 

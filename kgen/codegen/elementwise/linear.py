@@ -194,6 +194,7 @@ class LinearWriter(ElementWriter):
             tuple(first),
             tuple(advance),
             self.types,
+            self.unit.declares_layout,
         )
 
     def two_rows(self) -> list[str]:

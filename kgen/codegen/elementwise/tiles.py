@@ -36,7 +36,11 @@ class TilesWriter(GroupWriter):
             return []
         label = self.pattern(planned.pattern)
         offset = [names.offset(label)] if self.schedule.rank > 2 else []
-        return [*offset, f"{p if planned.kind == 'transposed' else 'q'} * layout.{label}_stride[0]"]
+        return [*offset, f"{p if planned.kind == 'transposed' else 'q'} * {self.stride_across(label)}"]
+
+    def stride_across(self, label: str) -> str:
+        """The stride along the second dimension."""
+        return f"layout.{label}_stride[{1 if self.unit.shared_layout else 0}]"
 
     def coordinate(self, dimension: int, p: str) -> str:
         return "q" if dimension == 1 else super().coordinate(dimension, p)
@@ -103,7 +107,7 @@ class AnyTilesWriter(TilesWriter):
         for number, planned in enumerate(self.schedule.accesses):
             if planned.kind == "either" and planned.pattern is not None:
                 name, step = self.labels[number], self.step_of(number)
-                condition = f"layout.{self.pattern(planned.pattern)}_stride[0] == 1 && {step} != 1"
+                condition = f"{self.stride_across(self.pattern(planned.pattern))} == 1 && {step} != 1"
                 place = f"{self.pointer(number)}[{self.position(number, 'p')}]"
                 type_ = storage_type(self.operand(number).dtype)
                 names_ = self.value(number), f"{name}_read", f"{name}_tile", f"{name}_is_transposed"

@@ -90,11 +90,18 @@ class ElementWriter:
     def fields(self) -> tuple[FieldContext, ...]:
         """The members of the layout struct."""
         struct = self.unit.rule.struct
-        return template_fields(struct, self.schedule.rank) if self.unit.is_body else struct_fields(struct)
+        return template_fields(struct, self.schedule.rank) if self.unit.is_generic else struct_fields(struct)
 
     def decomposition(self, lines: Sequence[str]) -> tuple[str, ...]:
         """Lines that find the coordinates of ``$i``; ``lines``: those for the rank of the schedule."""
-        return ("Index c[Rank];", "find_coordinates($i, layout, c);") if self.unit.is_body else tuple(lines)
+        if not self.unit.is_generic:
+            return tuple(lines)
+        declared = "Index c[Rank];" if self.unit.is_body else f"{self.signed} c[{self.schedule.rank}];"
+        return declared, "find_coordinates($i, layout, c);"
+
+    def along(self, dimension: int) -> str:
+        """The coordinate along a dimension."""
+        return f"c[{dimension}]" if self.unit.is_generic else f"c{dimension}"
 
     def offset_lines(self, label: str, first: int, strided: int, name: str = "") -> tuple[str, ...]:
         """Lines that compute the offset of a stride pattern along the dimensions from ``first`` on, if there are any.
@@ -102,8 +109,8 @@ class ElementWriter:
         ``strided``: the first dimension that the pattern has a stride for.  ``name``: of the result.
         """
         start = self.offset_start(name or names.offset(label))
-        if self.unit.is_body:
-            return (f"{start}offset_of(c, layout.{label}_stride);",)
+        if self.unit.is_generic:
+            return (f"{start}offset_of<{first}>(c, layout.{label}_stride);",)
         terms = [f"c{d} * layout.{label}_stride[{d - strided}]" for d in range(first, self.schedule.rank)]
         return sum_lines(start, terms) if terms else ()
 
@@ -124,7 +131,7 @@ class ElementWriter:
 
     def shared_movers(self) -> tuple[str, ...]:
         """The helpers of a function template."""
-        return (FIND_COORDINATES, OFFSET_OF) if self.unit.is_body and self.has_layout else ()
+        return (FIND_COORDINATES, OFFSET_OF) if self.unit.is_generic and self.has_layout else ()
 
     @property
     def has_layout(self) -> bool:

@@ -41,14 +41,27 @@ def linear_rule(schedule: Schedule, labels: Labels) -> Rule:
     return Rule((blocks, _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", n),))
 
 
+def _row_groups(schedule: Schedule) -> Expr:
+    """Groups of a row: one that begins within a group may need one more."""
+    return ceil_div(extent(0) + (0 if schedule.anchor is None else schedule.group - 1), schedule.group)
+
+
+def counted_along(schedule: Schedule) -> list[Expr]:
+    """What ``rows``, ``tiled`` and ``strided`` kernels count along each dimension: groups of rows, tiles, elements."""
+    whole: list[Expr] = [extent(d) for d in range(schedule.rank)]
+    match schedule.template:
+        case "rows":
+            return [_row_groups(schedule), *whole[1:]]
+        case "tiled":
+            return [*(ceil_div(one, tile_side(schedule)) for one in whole[:2]), *whole[2:]]
+        case _:
+            return whole
+
+
 def rows_rule(schedule: Schedule, labels: Labels) -> Rule:
     """One thread per group of a row."""
-    group = schedule.group
-    # A row that begins within a group may need one more group.
-    longest = extent(0) + (0 if schedule.anchor is None else group - 1)
-    groups: list[Expr] = [ceil_div(longest, group)]
-    rest: list[Expr] = [extent(d) for d in range(1, schedule.rank)]
-    work = [rest[0], *groups, *rest[1:]] if schedule.across else [*groups, *rest]
+    group, (groups, *rest) = schedule.group, counted_along(schedule)
+    work = [rest[0], groups, *rest[1:]] if schedule.across else [groups, *rest]
     counted = "groups in a row"
     if schedule.anchor is not None:
         counted += f", ceil((width + {group - 1}) / {group})"
@@ -93,9 +106,8 @@ def tile_side(schedule: Schedule) -> int:
 
 def tiles_rule(schedule: Schedule, labels: Labels) -> Rule:
     """One block per tile."""
-    side = tile_side(schedule)
     height = Field(schedule.counted, "height", (extent(1),), "elements along the second", is_array=False)
-    work = [ceil_div(extent(0), side), ceil_div(extent(1), side), *(extent(d) for d in range(2, schedule.rank))]
+    work = counted_along(schedule)
     fields = _group_fields(schedule, labels, [_width(schedule), height], work, "tiles")
     return Rule((Name("n"), _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", product(work)),))
 
