@@ -32,6 +32,7 @@ _PATH = re.compile(r"\s*[^\n=#]{1,200}\.k\s*")  #: a path; a program has a `=`
 
 
 @public
+# many: one for each option of a kernel
 def jit(
     text: str | None = None,
     *,
@@ -41,6 +42,7 @@ def jit(
     fmad: bool = True,
     fast: bool = False,
     pdl: bool = True,
+    deterministic: bool = False,
 ) -> Kernel:
     """Compile a program, given as text or as the ``path`` of a ``.k`` file, into a callable.
 
@@ -48,7 +50,8 @@ def jit(
     one, else to the CPU).  ``name``: what kernels are called in profilers, an identifier.  ``fmad=False`` forbids
     contraction to fma, so that results are defined bit for bit; ``fast=True`` allows approximate functions.
     ``pdl=False`` forbids a call's first kernel to start before the kernel ahead of it in the stream is complete
-    (programmatic dependent launch, on sm_90 and later); results are the same.
+    (programmatic dependent launch, on sm_90 and later); results are the same.  ``deterministic=True`` gives updates at
+    computed places the same bits at every call.
 
     Raises :class:`~kgen.KgenError` with every syntax and name error of the text, and warns (:class:`~kgen.LintWarning`)
     of what is legal and probably not meant.  Nothing is compiled for a device before the first call.
@@ -64,7 +67,7 @@ def jit(
         raise error("bad-call", f"a program is a str, not {type(text).__name__}", "path= takes the path of a file")
     if path is not None and not isinstance(path, str | os.PathLike):
         raise error("bad-call", f"path= is the path of a file, not {type(path).__name__}", 'such as path="expr.k"')
-    for option, value in (("fmad", fmad), ("fast", fast), ("pdl", pdl)):
+    for option, value in (("fmad", fmad), ("fast", fast), ("pdl", pdl), ("deterministic", deterministic)):
         if not isinstance(value, bool):
             raise error("bad-call", f"{option}= is True or False, not {shown(value)}")
     if fast and not fmad:
@@ -79,7 +82,7 @@ def jit(
             raise error("bad-call", f"`{text.strip()}` is the path of a program, not its text", hint)
         program = load(text)
     base = default_base(program) if name is None else named_base(name)
-    kernel = _made(program, base, device, Options(fmad, fast, pdl))
+    kernel = _made(program, base, device, Options(fmad, fast, pdl, deterministic=deterministic))
     kernel._engine.lowering.warn(program.lints)
     return kernel
 
@@ -140,6 +143,7 @@ class Kernel:
             from kgen.runtime.backend import parse_device
 
             parse_device(device)
+        program = options.applied(program)
         self.program = program
         self.name = name
         self.options = options

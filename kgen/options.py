@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from kgen.program import Program
 from kgen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """``fmad``, ``fast``: how floating-point text may be compiled.
+
+    ``deterministic``: whether sums at computed places must not depend on the order of threads.
 
     ``line_directives``: whether the text points at the lines of the program.
 
@@ -18,6 +23,11 @@ class Options:
     fast: bool = False
     pdl: bool = True
     line_directives: bool = False
+    deterministic: bool = False
+
+    def applied(self, program: Program) -> Program:
+        """The program as these options have it."""
+        return replace(program, rewriting="deterministic") if self.deterministic else program
 
     @property
     def nvrtc_flags(self) -> tuple[str, ...]:
@@ -28,5 +38,8 @@ class Options:
 
     @property
     def command_flags(self) -> tuple[str, ...]:
-        flags = {"--fmad=off": not self.fmad, "--fast": self.fast, "--line-directives": self.line_directives}
+        flags = {
+            "--fmad=off": not self.fmad, "--fast": self.fast, "--line-directives": self.line_directives,
+            "--deterministic": self.deterministic,
+        }  # fmt: skip
         return tuple(flag for flag, given in flags.items() if given)

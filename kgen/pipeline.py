@@ -50,6 +50,7 @@ from kgen.partition.step import Step
 from kgen.partition.stored import stored_value
 from kgen.partition.trace import KernelSpace
 from kgen.passes import PIPELINE, optimise
+from kgen.passes.deterministic import deterministic
 from kgen.passes.index_checks import first_outside, places
 from kgen.passes.linear_sums import linear_sums
 from kgen.passes.online import online_reductions
@@ -71,7 +72,9 @@ from kgen.schedule.traffic import KernelTraffic, traffic
 from kgen.source import Source
 from kgen.spec import counted
 
-_REWRITINGS: Mapping[Rewriting, Callable[[Graph], Graph]] = {"first_outside": first_outside, "places": places}
+_REWRITINGS: Mapping[Rewriting, Callable[[Graph, Source], Graph]] = {
+    "first_outside": first_outside, "places": places, "deterministic": deterministic,
+}  # fmt: skip
 
 
 def lower(program: Program, operands: Operands, target: Target = PORTABLE) -> Lowered:
@@ -107,7 +110,7 @@ def typed_kernel(
     checked = check(program, args, shape=shape, out_dtypes=out_dtypes)
     if program.rewriting is None:
         return checked
-    return replace(checked, kernel=_REWRITINGS[program.rewriting](checked.kernel))
+    return replace(checked, kernel=_REWRITINGS[program.rewriting](checked.kernel, program.source))
 
 
 def specialise(

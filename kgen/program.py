@@ -11,7 +11,7 @@ from kgen.records import dataclass
 from kgen.source import Source, Span
 from kgen.syntax.tree import Assign, Def, Let
 
-Rewriting = Literal["first_outside", "places"]
+Rewriting = Literal["first_outside", "places", "deterministic"]
 Weak = bool | int | float | complex  #: a literal's or a Python scalar's value
 
 

@@ -37,7 +37,9 @@ def program_argument(function: F) -> F:
 
 
 def floating_point(function: F) -> F:
-    """``--fmad`` and ``--fast``."""
+    """``--fmad``, ``--fast`` and ``--deterministic``."""
+    ordered = "give updates at computed places the same bits at every call"
+    function = click.option("--deterministic", is_flag=True, help=ordered)(function)
     function = click.option(
         "--fmad",
         type=click.Choice(["on", "off"]),
@@ -171,10 +173,10 @@ def keep_program(file: str | None, outputs: Iterable[Path]) -> None:
             raise error("bad-option", f"-o {path} is the name of a program", "write to another file")
 
 
-def options_of(fmad: str, fast: bool) -> Options:
+def options_of(fmad: str, fast: bool, deterministic: bool) -> Options:
     if fast and fmad == "off":
         raise error("bad-option", "--fast allows contraction and --fmad=off forbids it", "remove one of them")
-    return Options(fmad == "on", fast)
+    return Options(fmad == "on", fast, deterministic=deterministic)
 
 
 def pairs(option: str, items: Iterable[str]) -> dict[str, str]:

@@ -40,6 +40,7 @@ class Request:
     arch: str | None = None
     fmad: str = "on"
     fast: bool = False
+    deterministic: bool = False
     line_directives: bool = False
     namespace: str | None = None
 
@@ -68,7 +69,8 @@ def prepare(program: Program, base: str, request: Request, kinds: Collection[str
     scalars = options.parse_scalars(given.scalar_text, program)
     shapes = options.parse_shapes(given.shape_text, program, scalars)
     strides = options.parse_strides(given.strides_text, program, shapes)
-    flags = replace(options.options_of(given.fmad, given.fast), line_directives=given.line_directives)
+    flags = options.options_of(given.fmad, given.fast, given.deterministic)
+    flags, program = replace(flags, line_directives=given.line_directives), flags.applied(program)
     if given.line_directives and is_text(program):
         raise error("bad-option", "--line-directives points at a file, and this program is in none", "leave it out")
     if given.namespace is not None:

@@ -56,6 +56,7 @@ def command(
     device: str | None,
     fmad: str,
     fast: bool,
+    deterministic: bool,
     as_json: bool,
 ) -> None:
     """Run the program FILE (`-`: standard input) or TEXT on real data."""
@@ -69,7 +70,8 @@ def command(
     written = [path for path in targets.values() if path != "-"]
     options.keep_program(file, map(Path, written))
     check_names(written)
-    kernel = Kernel(program, name=base, device=device, options=options.options_of(fmad, fast))
+    flags = options.options_of(fmad, fast, deterministic)
+    kernel = Kernel(program, name=base, device=device, options=flags)
     with terminal.working("reading files", quiet=as_json) as say:
         arrays = _arrays(files, options.parse_dtypes(dtype_text))
         say(f"compiling and running {base}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.dtypes import BOOL, INT32, DType
+from kgen.dtypes import BOOL, INT32, INT64, DType
 from kgen.ir.graph import Attr, Dim, Op, Shape, to_bits
 from kgen.ir.ops import OPS
 from kgen.source import Span
@@ -56,6 +56,21 @@ class Builder:
     def const(self, value: bool | int | float, dtype: DType) -> int:
         """A constant of bool, an integer, float32 or float64."""
         return self.add(Op("const", (), dtype, (), to_bits(value, dtype)))
+
+    def size(self, dim: Dim) -> int:
+        """The extent of a dimension, an int64."""
+        return self.const(1, INT64) if dim == 1 else self.op("size", (), dtype=INT64, shape=(), attr=dim)
+
+    def number(self, shape: Shape) -> int:
+        """The number of an element in C order, an int64."""
+        found = self.const(0, INT64)
+        for axis, dim in enumerate(shape):
+            if dim != 1:
+                right = axis - len(shape)
+                ones: list[Dim] = [1] * (-right - 1)
+                along = self.op("index", (), dtype=INT64, shape=(dim, *ones), attr=right)
+                found = self.op("add", (self.op("mul", (found, self.size(dim))), along))
+        return found
 
     def _result(self, name: str, args: Sequence[int]) -> DType:
         match OPS[name].result:

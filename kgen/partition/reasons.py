@@ -9,23 +9,33 @@ from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.partition.trace import LONGEST_CHAIN
 
+_UPDATED = "updates meet there, whose order does not matter"
+
 
 def order_reasons(steps: Sequence[Step], *, chained: bool) -> tuple[tuple[str, ...], ...]:
     """For each step, which buffers it writes for which later steps and why, and which steps it has to run after."""
     written = [{t.operand for t in s.accesses if t.writes} for s in steps]
     read = [{t.operand for t in s.accesses if t.reads} | s.graph.gathered for s in steps]
+    updated = frozenset[int]().union(*(s.graph.scattered for s in steps))
     found: list[tuple[str, ...]] = []
     for number, step in enumerate(steps):
         operands = [(operand, step.graph.operands[operand]) for operand in sorted(written[number])]
         buffers: dict[tuple[str, str], list[str]] = {}  # who reads them and why -> their names
         for operand, known in operands:
             if known.role == "buffer":
-                readers = _those(operand, read)
-                why = _why_separate(step, operand, steps[readers[0]], chained=chained)
+                readers = _users(operand, steps, number) if operand in updated else _those(operand, read)
+                why = (
+                    _UPDATED if operand in updated else _why_separate(step, operand, steps[readers[0]], chained=chained)
+                )
                 buffers.setdefault((_kernels(readers), why), []).append(f"`{known.name}`")
         mine = [f"order: writes {' and '.join(names)} for {who}: {why}" for (who, why), names in buffers.items()]
         found.append((*_updates(operands, read[:number]), *mine))
     return tuple(found)
+
+
+def _users(operand: int, steps: Sequence[Step], number: int) -> list[int]:
+    """The steps after one that read or write an operand."""
+    return [n for n, s in enumerate(steps) if n > number and operand in s.operands]
 
 
 def _updates(operands: Sequence[tuple[int, Operand]], read: Sequence[set[int]]) -> list[str]:

@@ -20,7 +20,7 @@ from kgen.ir.graph import Dim, Gather, Graph, IndexMap, Op, Operand, Scatter, Sh
 from kgen.passes.dce import dce
 from kgen.passes.unread import unread
 from kgen.records import dataclass
-from kgen.source import Span
+from kgen.source import Source, Span
 
 NONE = 2**63 - 1  #: the number where every index is within its axis
 
@@ -74,12 +74,12 @@ def _conditional(ops: tuple[Op, ...], place: int) -> tuple[int | None, int]:
     return None, place
 
 
-def first_outside(kernel: Graph) -> Graph:
+def first_outside(kernel: Graph, source: Source) -> Graph:
     """The numbers of the first indices outside."""
     return _outputs(kernel, lambda check: (1,), _store_first)
 
 
-def places(kernel: Graph) -> Graph:
+def places(kernel: Graph, source: Source) -> Graph:
     """The places of all indices."""
     return _outputs(kernel, lambda check: check.shape, _store_place)
 
@@ -142,26 +142,10 @@ def _store_place(builder: Builder, check: IndexCheck, operand: int) -> Iterator[
 
 def _store_first(builder: Builder, check: IndexCheck, operand: int) -> Iterator[Op]:
     zero = builder.const(0, INT64)
-    size = _size(builder, check.extent)
+    size = builder.size(check.extent)
     outside = builder.op("or", (builder.op("lt", (check.place, zero)), builder.op("ge", (check.place, size))))
     if check.condition is not None:
         outside = builder.op("and", (check.condition, outside))
     place = builder.op("where", (outside, zero, builder.const(-1, INT64)))
     yield Op("store", (builder.const(NONE, INT64),), INT64, (1,), IndexMap(operand, (0,)))
-    yield Op("store", (_number(builder, check.shape), place), INT64, check.shape, Scatter(operand, "min"))
-
-
-def _number(builder: Builder, shape: Shape) -> int:
-    """The number of an element in C order."""
-    found = builder.const(0, INT64)
-    for axis, dim in enumerate(shape):
-        if dim != 1:
-            right = axis - len(shape)
-            ones: list[Dim] = [1] * (-right - 1)
-            along = builder.op("index", (), dtype=INT64, shape=(dim, *ones), attr=right)
-            found = builder.op("add", (builder.op("mul", (found, _size(builder, dim))), along))
-    return found
-
-
-def _size(builder: Builder, dim: Dim) -> int:
-    return builder.const(1, INT64) if dim == 1 else builder.op("size", (), dtype=INT64, shape=(), attr=dim)
+    yield Op("store", (builder.number(check.shape), place), INT64, check.shape, Scatter(operand, "min"))

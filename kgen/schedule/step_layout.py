@@ -152,7 +152,7 @@ def allocated_strides(kernel: Graph, operand: int, arrays: Sequence[Array | None
                 stack.extend(kernel.ops[number].args)
     loads = {(a.operand, a.axes) for n in reachable if isinstance(a := kernel.ops[n].attr, IndexMap)}
     inputs: list[OperandLayout] = []
-    for source, axes in sorted(loads, key=lambda pair: pair[0]):
+    for source, axes in sorted((one for one in loads if one[0] not in kernel.stored_buffers), key=lambda pair: pair[0]):
         array = arrays[source]
         assert array is not None
         inputs.append(view(Access(source, axes, True, False), array, shape))

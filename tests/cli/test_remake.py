@@ -48,6 +48,12 @@ CALLS: list[tuple[str, dict[str, Any], list[Any], dict[str, Any]]] = [
     (WEAK, {}, [kgen.spec((7,), "f16"), 2j], {"beta": 1.5}),
     ("out = index(0) + 2 * index(1)", {}, [], {"shape": (3, 4)}),
     ("out = 1 + a", {}, [2], {"shape": ()}),
+    (
+        "inout o\no[i] += x",
+        {"deterministic": True},
+        [kgen.spec((4, 5), "f32"), kgen.spec((7,), "i64"), kgen.spec((5,), "f32")],
+        {},
+    ),
     ("inout p: half\np = p * 2", {}, [kgen.spec((70000, 70000), "f16")], {}),
 ]
 

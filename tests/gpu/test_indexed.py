@@ -181,6 +181,41 @@ def test_checked_indices() -> None:
         kernel(cache, x=x, i=i, check_indices=True)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64", "complex64"])
+def test_deterministic_updates(dtype: str) -> None:
+    """The bits of the CPU, in any order of the elements; of several elements for one place, the last wins."""
+    kernel: Any = kgen.jit("inout o, last; o[i] += v; last[i] = v", deterministic=True)
+    for rows, columns, count in sized(((37, 250, 500), (5, 64, 20000), (300, 1, 7)), ((37, 250, 500),)):
+        torch.manual_seed(rows)
+        v = (torch.randn(count, columns, dtype=torch.float64) * 10.0 ** torch.randint(-5, 5, (count, 1))).to(
+            getattr(torch, dtype)
+        )
+        i, order = torch.randint(-rows, rows + 1, (count,)), torch.randperm(count)
+        want = [torch.ones(rows, columns).to(v.dtype) for _ in range(2)]
+        kernel(*want, i=i, v=v)
+        for places, values in ((i, v), (i[order], v[order])):
+            got = [torch.ones(rows, columns).to(v.dtype).cuda() for _ in range(2)]
+            kernel(*got, i=places.cuda(), v=values.cuda())
+            assert torch.equal(got[0].cpu(), want[0])
+            assert values is not v or torch.equal(got[1].cpu(), want[1])
+
+
+def test_indices_of_reductions() -> None:
+    """What is reduced is complete before its elements are read, in a graph too."""
+    for rows, columns in SHAPES:
+        x, i = table(torch.float32, rows, columns), places(513, rows, torch.int64)
+        kernel: Any = kgen.jit("out = sum(x, axis=1)[i] + max(x, axis=0)[0]")
+        out = torch.empty(513, device="cuda")
+        kernel(x, i, out=out)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            kernel(x, i, out=out)
+        for run in (graph.replay, kernel.plan(x, i, out=out)):
+            x.copy_(x.roll(1, 0))
+            run()
+            assert torch.allclose(out, x.sum(1)[i] + x[:, 0].max(), rtol=1e-6)
+
+
 def test_promised_indices() -> None:
     """Rows and elements at places that are promised."""
     for shape in SHAPES:
