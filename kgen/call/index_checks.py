@@ -82,7 +82,7 @@ def _outside(call: PreparedCall, number: int, first: int) -> KgenError:
     at = tuple(int(i) for i in np.unravel_index(first, concrete(found.shape, extents)))
     place = _value(call, _names(call)[number], at)
     index = place - size if place < 0 else place  # as it was before it counted from the end
-    of = f" at ({', '.join(map(str, at))})" if at else ""
+    of = f" at ({', '.join(map(str, at[: found.rank]))})" if at[: found.rank] else ""
     axis = f"axis {found.axis} of `{found.array}`, which has {counted(size, 'element')}"
     hint = f"indices are from {-size} to {size - 1}" if size else "the axis is empty"
     message = f"the index {index}{of} is beyond {axis}"

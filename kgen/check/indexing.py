@@ -149,7 +149,8 @@ def _integers(ctx: Context, node: Expr, value: Value) -> Typed:
     is_bool = value.dtype.is_bool if isinstance(value, Typed) else value.kind is Kind.BOOL
     if is_bool:
         message = "an index is an integer, not a bool: how many elements a mask takes depends on its values"
-        ctx.error("bad-index", message, node.span, hint="write `mask ? x : 0`, which keeps the shape")
+        hint = "write `mask ? x : 0`, which keeps the shape; of a target, `o = mask ? x : o`"
+        ctx.error("bad-index", message, node.span, hint=hint)
         raise _BadIndexError
     if not (value.dtype.is_int if isinstance(value, Typed) else value.kind is Kind.INT):
         ctx.error("bad-index", "an index is an integer", node.span, hint="write cast<int>(...) around it")

@@ -11,7 +11,7 @@ A place is within its axis if it is at least 0 and less than the extent.  For ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from kgen.dtypes import INT64
@@ -27,7 +27,8 @@ NONE = 2**63 - 1  #: the number where every index is within its axis
 
 @dataclass(frozen=True, slots=True)
 class IndexCheck:
-    """A computed place along an axis of an array.  ``shape``: of the indices; ``at``: the text that computes it.
+    """A computed place along an axis of an array.  ``shape``: of the indices, of which the first ``rank`` axes are
+    theirs; ``at``: the text that computes it.
 
     ``place`` and ``condition`` are numbers of ops: an update without its condition needs no place.
     """
@@ -36,6 +37,7 @@ class IndexCheck:
     axis: int
     extent: Dim
     shape: Shape
+    rank: int
     at: Span | None
     place: int
     condition: int | None
@@ -62,8 +64,22 @@ def _all_checks(kernel: Graph) -> Iterator[IndexCheck]:
         for axis, number in enumerate(places):
             if not is_within(ops[number], operand.shape[axis]):
                 shape = broadcast([ops[n].shape for n in (number, condition) if n is not None])
+                rank = _rank(shape, _whole_axes(ops, places, operand))
                 at = ops[number].span or op.span
-                yield IndexCheck(name, axis, operand.shape[axis], shape, at, number, condition)
+                yield IndexCheck(name, axis, operand.shape[axis], shape, rank, at, number, condition)
+
+
+def _whole_axes(ops: Sequence[Op], places: Sequence[int], operand: Operand) -> int:
+    """How many of the last axes of what is read or written walk whole axes, behind those of the indices."""
+    pairs = zip(places, operand.shape, strict=True)
+    whole = {ops[n].attr for n, dim in pairs if ops[n].name == "index" and is_within(ops[n], dim)}
+    return next(count for count in range(len(places) + 1) if -1 - count not in whole)
+
+
+def _rank(shape: Shape, behind: int) -> int:
+    """The rank without so many last axes, as far as they have one element."""
+    ones = next((n for n, dim in enumerate(reversed(shape)) if dim != 1), len(shape))
+    return len(shape) - min(behind, ones)
 
 
 def _conditional(ops: tuple[Op, ...], place: int) -> tuple[int | None, int]:

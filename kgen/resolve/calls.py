@@ -9,8 +9,8 @@ from kgen.diagnostics import Reporter
 from kgen.dtypes import BY_NAME
 from kgen.functions import FUNCTIONS, KEYWORDS, MODES, Function
 from kgen.literals import LiteralError, evaluate
-from kgen.resolve.foreign_functions import FOREIGN_FUNCTIONS, spelling_in_kgen
 from kgen.source import Span
+from kgen.syntax.foreign_functions import FOREIGN_FUNCTIONS, spelling_in_kgen
 from kgen.syntax.tree import Call, Def, Keyword, Name, Number, Tuple, TypeName
 
 _LONGEST = 60  # characters of a name in a message

@@ -10,6 +10,7 @@ from kgen.dtypes import BY_NAME
 from kgen.functions import CONSTANTS, FUNCTIONS, KEYWORDS
 from kgen.source import Span
 from kgen.syntax.context import Context, Problem, brief, shown, span
+from kgen.syntax.foreign_functions import spelling_in_kgen
 
 _MODULES = frozenset(
     {"np", "numpy", "torch", "cp", "cupy", "jnp", "jax", "lax", "math", "cmath", "F", "nn", "tl", "triton"}
@@ -153,7 +154,7 @@ def _dot_message(owner: str) -> str:
 
 
 _TRANSPOSES = frozenset(["T", "mT", "H", "mH", "t", "transpose", "permute", "swapaxes"])
-_RESHAPES = frozenset(["reshape", "view", "flatten"])
+_RESHAPES = frozenset(["reshape", "view"])
 _CASTS = frozenset(["astype", "to", "type", "float", "half", "double", "int", "long", "bool", "bfloat16"])
 
 
@@ -180,9 +181,13 @@ def _dot_hint(context: Context, owner: str) -> str:
         return f"write `{member}({name}{_more(context, member, i + 2) if called else ''})`"
     if member in CONSTANTS:
         return f"write `{member}`"
+    return spelling_in_kgen(member.rstrip("_")) or _unknown_member(owner, member)
+
+
+def _unknown_member(owner: str, member: str) -> str:
     if owner == "...":
         return "kgen has functions, not methods; docs/language.md lists them"
-    return f"make it a separate input, such as `{name}_{brief(member)}`"
+    return f"make it a separate input, such as `{brief(owner)}_{brief(member)}`"
 
 
 def _module_hint(member: str, called: bool) -> str:
@@ -191,6 +196,8 @@ def _module_hint(member: str, called: bool) -> str:
         return "write `None`"
     if member in BY_NAME:
         return f"write `cast<{member}>(x)`" if called else f"write `{member}`"
+    if member not in FUNCTIONS and (hint := spelling_in_kgen(member)) is not None:
+        return hint
     return f"write `{brief(member)}(...)`" if called else f"write `{brief(member)}`"
 
 
@@ -215,6 +222,8 @@ def _more(context: Context, member: str, i: int) -> str:
         given.append(context.tokens[i].text)
         i += 1
     axis = re.fullmatch(r"(?:(?:axis|dim)=)?(-?\d+)", "".join(given))
+    if axis and member == "repeat":
+        return f", {axis[1]}, axis=0"
     if axis and "axis" in KEYWORDS.get(member, ()):
         return f", axis={axis[1]}"
     return ", ..." if given else ""

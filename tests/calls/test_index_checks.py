@@ -67,6 +67,15 @@ def test_hostile() -> None:
                 kernel(np.arange(5), np.array([0, 4, number]), check_indices=True)
 
 
+def test_rows() -> None:
+    """The place of an index is that among the indices, not beside the whole axes behind them."""
+    x, i = np.ones((5, 4, 3)), np.array([[0, 5], [1, 2]])
+    assert "the index 5 at (0, 1) is beyond axis 0" in problem("out = x[i]", x=x, i=i)
+    assert "the index 5 at (0, 1) is beyond axis 1" in problem("out = x[:, i]", x=x, i=i)
+    assert "the index 5 at (0, 0) is beyond axis 0" in problem("out = x[i]", x=x, i=i[:1, 1:])
+    assert "the index 5 at (0, 1) is beyond axis 0" in problem("inout x; x[i] += 1.0", x=x, i=i)
+
+
 def test_modes() -> None:
     """What ``take`` says of indices beyond an axis is no error; what it promises is."""
     x, i = np.arange(5.0), np.array([7, -8])

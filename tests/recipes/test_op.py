@@ -47,7 +47,7 @@ def test_an_op_is_a_row_of_each_table(tmp_path: Path) -> None:
     copy = Copy(tmp_path)
     copy.insert("kgen/functions.py", "cbrt rcbrt exp2", "cot ")
     copy.insert("kgen/functions.py", "atan2 arctan2=atan2", "ieee_remainder=remainder ")
-    copy.remove("kgen/resolve/foreign_functions.py", '    "cot": "write `1 / tan(x)`",\n')
+    copy.remove("kgen/syntax/foreign_functions.py", '    "cot": "write `1 / tan(x)`",\n')
     copy.insert("kgen/ir/ops.py", '    "fdim": ', '    "remainder": OpRow(2, "f"),  # of the nearest quotient\n')
     copy.insert("kgen/ir/ops.py", '    "sinpi": ', '    "cot": _float(1, 5, 3),\n')
     copy.insert("kgen/ir/evaluator.py", '    "fdim": ', '    "remainder": exact.remainder,\n')
@@ -76,7 +76,7 @@ def test_an_op_is_a_row_of_each_table(tmp_path: Path) -> None:
     assert copy.python("-c", PROGRAM) == "as the oracle says\n"
     changed = {
         f"kgen/{file}.py"
-        for file in ("functions", "ir/ops", "ir/evaluator", "ir/exact", "ir/special", "resolve/foreign_functions")
+        for file in ("functions", "ir/ops", "ir/evaluator", "ir/exact", "ir/special", "syntax/foreign_functions")
     }
     changed |= {spelling, references, "tests/accuracy/worst.json", "docs/functions.md"}
     assert copy.changed() == changed

@@ -9,7 +9,7 @@ import pytest
 
 import kgen
 from kgen.functions import FUNCTIONS
-from kgen.resolve.foreign_functions import FOREIGN_FUNCTIONS, spelling_in_kgen
+from kgen.syntax.foreign_functions import FOREIGN_FUNCTIONS, spelling_in_kgen
 
 CALLS = ("k(", "out=", "x[", "shape=", "condition", "cast<typeof(x)>(...)", "typeof(x)")  # no programs
 
@@ -27,6 +27,15 @@ def test_hints_are_programs(hint: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             kgen.jit("\n".join(lines))
+
+
+@pytest.mark.parametrize("text", ["x.{name}(1)", "torch.{name}(x)", "x.{name}_(1)", "f(x).{name}(1)"])
+@pytest.mark.parametrize("name", ["gather", "index_add", "masked_fill", "chunk", "unsqueeze"])
+def test_methods_and_modules(text: str, name: str) -> None:
+    """What is said of a function is said of the method, and of the module's."""
+    with pytest.raises(kgen.KgenError) as caught:
+        kgen.jit(f"out = {text.format(name=name)}")
+    assert caught.value.diagnostics[0].hint == FOREIGN_FUNCTIONS[name]
 
 
 def test_no_name_is_a_function_here() -> None:

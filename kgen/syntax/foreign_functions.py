@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 _VIEW = "pass the view at the call, such as `k(x.T)`: any strides will do"
-_NEIGHBOURS = (
-    "an expression cannot read neighbouring elements: pass views of one array, as in `out = b - a` called as "
-    "`k(x[:-1], x[1:])`"
-)
+_NEIGHBOURS = "write slices of one array, such as `x[1:] - x[:-1]`, or `x[2:] - 2 * x[1:-1] + x[:-2]`"
+_ROLL = "write `concat(x[-1:], x[:-1], axis=0)`, which begins with the last element"
+_ANY_LAYOUT = "leave it out: kgen reads arrays of any strides where they are"
 _BY_INDEX = "write `x[i]` for rows, `x[:, i]` for columns, `x[index(0), i]` for one element of each row"
 _BINS = "of an inout argument, x[i] += 1 counts and adds; with =, min= or max= it replaces and compares"
 _ORDER = (
@@ -59,10 +58,13 @@ _ROWS: dict[str, str] = {
     "rot90 diagonal diag": _VIEW,
     "unsqueeze expand_dims": "write `expand(x, axis=1)` for a new axis",
     "broadcast_to broadcast_arrays": "remove it: a missing axis, or one of size 1, broadcasts",
-    "roll shift diff gradient pad laplacian neighbors neighbours": _NEIGHBOURS,
+    "shift diff gradient pad laplacian neighbors neighbours": _NEIGHBOURS,
+    "roll": _ROLL,
+    "contiguous clone copy ascontiguousarray": _ANY_LAYOUT,
     "gather index_select take_along_axis take_along_dim embedding lookup choose": _BY_INDEX,
     "one_hot onehot": "pass the classes as an input, numpy.arange(n): `cast<float>(expand(label, axis=1) == classes)`",
-    "histogram hist bincount histc scatter scatter_add index_add index_put put segment_sum": _BINS,
+    "histogram hist bincount histc scatter scatter_add scatter_reduce index_add index_copy index_put "
+    "put at segment_sum": _BINS,
     "nonzero argwhere compress masked_select": "a shape cannot depend on values: select before or after the call",
     "concatenate cat hstack vstack dstack": "write `concat(a, b, axis=0)`",
     "chunk unstack": _PARTS,
@@ -106,7 +108,7 @@ _ROWS: dict[str, str] = {
     "for while scan fori_loop while_loop map vmap reduce": "there are no loops: write the expression of one element",
     "float": "write `cast<float>(x)`",
     "astype type_as asarray array tensor": "write `cast<float>(x)`, with the type you need",
-    "len": "write `size(0)`",
+    "len": "write `size(x, 0)`",
     "float4 float2 half2 make_float4 make_float2": "kgen chooses vector accesses: write the expression of one element",
     "threadfence syncthreads __syncthreads atomicAdd atomicMax atomicMin atomicCAS __shfl_sync __ldg printf print "
     "tl_load tl_store": _KERNEL,
