@@ -976,6 +976,7 @@ static int choose_step1(const Array* arrays, Choice* choice)
     if (status != KGEN_SUCCESS || arrays[2].size == 0) return status;
     const bool is_run = is_contiguous(space, 3);
     const bool is_aligned = (arrays[2].address | arrays[1].address) % 16 == 0 && arrays[0].address % 8 == 0;
+    const bool is_rows = has_rows(space, 1, 16);
     const bool is_small = fits_32_bits(arrays, accesses, 3);
     if (is_run && is_aligned && space.shape[0] < 2147483648) {
         choice->launch = launch_swiglu_any_contiguous_any<unsigned int, swiglu_any_contiguous>;
@@ -983,11 +984,11 @@ static int choose_step1(const Array* arrays, Choice* choice)
         choice->launch = launch_swiglu_any_contiguous_unaligned;
     } else if (is_run && is_aligned) {
         choice->launch = launch_swiglu_any_contiguous_any<unsigned long long, swiglu_any_contiguous_64bit>;
-    } else if (space.rank <= 4 && is_small && has_rows(space, 1, 16) && takes_tiles(&choice->space, 3, 1, 16)) {
+    } else if (space.rank <= 4 && is_small && is_rows && takes_tiles(&choice->space, 3, 1, 16)) {
         choice->launch = launch_swiglu_any_tiled_4d;
-    } else if (space.rank <= 4 && is_small && has_rows(space, 1, 16)) {
+    } else if (space.rank <= 4 && is_small && is_rows) {
         choice->launch = launch_swiglu_any_rows_any<4, int, unsigned int, swiglu_any_rows_4d>;
-    } else if (space.rank <= 4 && has_rows(space, 1, 16)) {
+    } else if (space.rank <= 4 && is_rows) {
         choice->launch = launch_swiglu_any_rows_any<4, long long, unsigned long long, swiglu_any_rows_4d_64bit>;
     } else if (space.rank <= 2 && is_small) {
         choice->launch = launch_swiglu_any_strided_any<2, int, unsigned int, swiglu_any_strided_2d>;

@@ -57,25 +57,22 @@ def _choice(name: str, step: Step, kernels: Mapping[Entry, KernelLaunch], interf
     # Short rows leave most of a group idle: they are for strided kernels, where the file has these.
     is_alone = all(e.schedule.template != "strided" for e in kernels)
     shortest = 1 if is_alone else PORTABLE.tuning.elementwise.shortest_row
-    rows = f"has_rows(space, {written}, {shortest})"
     tiles = f"takes_tiles(&choice->space, {len(accesses)}, {written}, {PORTABLE.tuning.elementwise.shortest_side})"
-    options = tuple((_conditions(e, itemsizes, rows, tiles), k.function) for e, k in kernels.items())
-    return StepChoice(name, accesses, written, _alignments(kernels, accesses, itemsizes), options)
+    options = tuple((_conditions(e, itemsizes, tiles), k.function) for e, k in kernels.items())
+    return StepChoice(name, accesses, written, shortest, _alignments(kernels, accesses, itemsizes), options)
 
 
-def _conditions(entry: Entry, itemsizes: tuple[int, ...], rows: str, tiles: str) -> tuple[str, ...]:
-    """When a kernel applies, if none before it does.  ``rows`` and ``tiles``: when kernels that take rows, and tiles,
-    do.
-    """
+def _conditions(entry: Entry, itemsizes: tuple[int, ...], tiles: str) -> tuple[str, ...]:
+    """When a kernel applies, if none before it does.  ``tiles``: when kernels that take tiles do."""
     schedule = entry.schedule
     is_32bit = schedule.index_bits == 32
     small = ("is_small",) if is_32bit else ()
     if schedule.template == "strided":
         return f"space.rank <= {schedule.rank}", *small
     if schedule.template == "tiled":
-        return f"space.rank <= {schedule.rank}", *small, rows, tiles
+        return f"space.rank <= {schedule.rank}", *small, "is_rows", tiles
     if schedule.template == "rows":
-        return f"space.rank <= {schedule.rank}", *small, rows
+        return f"space.rank <= {schedule.rank}", *small, "is_rows"
     assert schedule.template == "contiguous"
     found = ["is_run"]
     if _needs_alignment(entry, itemsizes):

@@ -182,11 +182,14 @@ class Launcher:
 
 @dataclass(frozen=True)
 class StepChoice:
-    """How one step decides among its kernels.  ``options``: conditions in C, and the launch function of a kernel."""
+    """How one step decides among its kernels.  ``options``: conditions in C, and the launch function of a kernel.
+    ``shortest``: the least elements of a row.
+    """
 
     name: str
     accesses: tuple[int, ...]
     written: int
+    shortest: int
     aligned: tuple[str, ...]
     options: tuple[tuple[tuple[str, ...], str], ...]
 

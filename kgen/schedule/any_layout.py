@@ -18,23 +18,33 @@ LAYOUTS: tuple[LayoutClass, ...] = ("any", "contiguous", "rows", "strided")
 
 
 def cover_contiguous(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
-    """Three kernels: for operands aligned to 16 bytes, for any alignment, and aligned with 64-bit indices."""
+    """Kernels for operands aligned to 16 bytes, with 32-bit indices and with 64-bit ones.
+
+    Between them one for any alignment, where that reads narrow inputs as aligned blocks; others are a row.
+    """
     if layout != "strided":
         yield _contiguous(step, aligned=True)
-    if layout in ("any", "rows") and _contiguous(step, aligned=False) != _contiguous(step, aligned=True):
+    if layout in ("any", "rows") and _reads_blocks(step):
         yield _contiguous(step, aligned=False)
     if layout != "strided":
         yield _contiguous(step, aligned=True, bits=64)
 
 
 def cover_rows(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
-    """Two kernels for outputs that are consecutive along the fastest dimension: with 32-bit offsets and with 64-bit
-    ones.  Missing dimensions have extent 1.
+    """Kernels for outputs that are consecutive along the fastest dimension: with 32-bit offsets for one dimension and
+    for up to ``rank``, and with 64-bit ones.  Missing dimensions have extent 1.
     """
     if layout in ("any", "rows"):
         most = max(rank, 2)
+        one = _rows(step, 1, 32)
+        if one.group > 1 and any(t.kind == "run" for t in one.accesses) and not _reads_blocks(step):
+            yield one
         yield _rows(step, most, 32)
         yield _rows(step, most if layout == "any" else MAX_RANK, 64)
+
+
+def _reads_blocks(step: Step) -> bool:
+    return any(t.kind == "shifted" for t in _contiguous(step, aligned=False).accesses)
 
 
 def cover_tiles(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:

@@ -12,7 +12,7 @@ import pytest
 from kgen import pipeline
 from kgen.aot import aot_lower
 from kgen.compile_spec import CompileSpec
-from kgen.dtypes import FLOAT32
+from kgen.dtypes import FLOAT16, FLOAT32
 from kgen.families import launch_of
 from kgen.launcher.classes import extent_classes
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
@@ -51,8 +51,6 @@ def expected(case: Any, address: int) -> tuple[str, int]:
     is_run = len(space.shape) == 1 and (n == 1 or all(s == (1,) for s in space.strides))
     if is_run and address % 16 == 0:
         return "contiguous", -(-n // 1024)
-    if is_run:
-        return "contiguous_unaligned", -(-(n + 3) // 1024)
     return expected_walk(space, is_small=index_bits(space, [4] * len(layouts)) == 32)
 
 
@@ -64,7 +62,8 @@ def expected_walk(space: IterationSpace, *, is_small: bool) -> tuple[str, int]:
         height = turned(space)
         if height and is_small:
             return "tiled_3d", -(-width // 32) * -(-height // 32) * (prod(rest) // height)
-        return f"rows_3d{'' if is_small else '_64bit'}", -(-(-(-(width + 3) // 4) * prod(rest)) // 256)
+        kernel = "rows_3d_64bit" if not is_small else "rows_1d" if rank == 1 else "rows_3d"
+        return kernel, -(-(-(-(width + 3) // 4) * prod(rest)) // 256)
     return f"strided_{max(rank, 2)}d" if rank <= 3 and is_small else "strided_8d_64bit", -(-n // 512)
 
 
@@ -106,12 +105,13 @@ def test_large(hosts: dict[int, Host], shape: tuple[int, ...], strides: tuple[in
     assert (status, [name for name, _ in launched]) == (SUCCESS, [f"inputs1_{kernel}"])
 
 
-def test_room_of_unaligned_groups(hosts: dict[int, Host]) -> None:
+def test_room_of_unaligned_groups(tmp_path: Path) -> None:
     """Indices of a kernel for unaligned arrays go beyond the last element."""
-    for n in range(2**31 - beyond(256, 4) - 2, 2**31 - beyond(256, 4) + 2):
-        x, out = array(APART + 4, (n,), None, FLOAT32), array(2 * APART + 4, (n,), None, FLOAT32)
-        _, ((kernel, _),) = hosts[1].decided([x, out])
-        assert kernel == ("inputs1_contiguous_unaligned" if n + beyond(256, 4) < 2**31 else "inputs1_rows_3d_64bit")
+    halves = host("out = a + 1", CompileSpec("f16"), tmp_path, "halves")
+    for n in range(2**31 - beyond(256, 8) - 2, 2**31 - beyond(256, 8) + 2):
+        x, out = array(APART + 2, (n,), None, FLOAT16), array(2 * APART + 2, (n,), None, FLOAT16)
+        _, ((kernel, _),) = halves.decided([x, out])
+        assert kernel == ("halves_contiguous_unaligned" if n + beyond(256, 8) < 2**31 else "halves_rows_4d_64bit")
 
 
 @pytest.mark.parametrize("dtype", ["f64", "f32", "f16", "i8"])

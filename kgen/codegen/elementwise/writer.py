@@ -121,7 +121,7 @@ class ElementWriter:
     def entry(self) -> Written:
         """A kernel that calls the function template it shares with others."""
         parameters = self.parameters()
-        rank = f"{self.schedule.rank} dimensions. " if self.has_layout else ""
+        rank = f"{self.dimensions}. " if self.has_layout else ""
         limits = OFFSETS_32 if self.has_layout else "For n < 2^31 elements."
         comment = f"{rank}{limits if self.schedule.index_bits == 32 else 'Indices are 64-bit.'}"
         arguments = [declared.rpartition(" ")[2] for declared in parameters.declarations]
