@@ -12,7 +12,7 @@ from kgen.check.indexed import taken
 from kgen.check.numbers import promoted
 from kgen.check.own import Own
 from kgen.check.shapes import integer, keyword, one_axis, ordered_axes
-from kgen.check.values import Typed, Value
+from kgen.check.values import Deferred, Typed, Value
 from kgen.ir.graph import Dim, Shape
 from kgen.ir.views import WHOLE, Pick
 from kgen.syntax.tree import Call
@@ -131,6 +131,19 @@ def _arranged(ctx: Context, node: Call, values: Sequence[Typed], shape: Shape, a
     real = op([v.id for v in values])
     imag = [v.imag for v in values if v.imag is not None]
     return Typed(dtype, real, shape, node.span, op(imag) if imag else None)
+
+
+def arrange(ctx: Context, node: Call, args: Args) -> Value | None:
+    """A call of one of these functions; of weak values only, it is weak."""
+    rule = ARRANGEMENTS[node.function]
+    parts = args[:1] if node.function in ("merge", "repeat") else args
+    weak = [part for part in parts if not isinstance(part, Typed)]
+    found = rule(ctx, node, args)
+    if found is None or len(weak) < len(parts):
+        return found
+    kind = max(part.kind for part in weak)
+    span, site = ctx.site or node.span, ctx.site
+    return Deferred(kind, lambda _, values: rule(ctx, node, [*values]), span, tuple(weak), found.shape, site=site)
 
 
 #: Typing of each of these functions.

@@ -5,12 +5,15 @@ out[slot] += value if condition   ->  out[condition ? slot : -1 from 0] += value
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from kgen.check.arranged import outermost
+from kgen.check.arranged import NotYetError, outermost
 from kgen.check.context import Context
 from kgen.check.expressions import lower, place_of
+from kgen.check.indexed import rewrite
 from kgen.check.operators import condition
+from kgen.check.own import Own
 from kgen.check.scope import Scope
 from kgen.check.stored import met, same_kind, stored_op
 from kgen.check.values import Typed, Value
@@ -34,16 +37,53 @@ def scatter(ctx: Context, scope: Scope, statement: Assign, number: int, value: V
     if where is None or not same_kind(ctx, typed.dtype, operand.dtype, f"`{statement.name}`", statement):
         return []
     found = replace(typed, id=stored_op(ctx, typed, operand.dtype, statement.value.span))
-    to = _places(ctx, statement, number, target, (found, *where))
-    if to is None or not all(_fits(ctx, statement, target.shape, one) for one in (found, *where)):
+    if not all(_fits(ctx, statement, target.shape, one) for one in (found, *where)):
         return []
-    written, places = to
-    if statement.combine == "set" and ctx.builder.ops[found.id].name != "const":
+    try:
+        parts = _parts(ctx, [target, found, *where])
+    except NotYetError as problem:
+        ctx.error("not-yet", str(problem), found.span, marks=(at.span,), hint=NotYetError.hint)
+        return []
+    return [_store(ctx, statement, number, part) for part in parts]
+
+
+def _parts(ctx: Context, whole: Sequence[Typed]) -> list[list[Typed]]:
+    """The target and what is written to it, by the parts of what is merged, stacked or joined.  Raises NotYetError."""
+    todo, done = [list(whole)], list[list[Typed]]()
+    while todo:
+        one = todo.pop(0)
+        at = max((n for v in one if (n := outermost(ctx, v.id)) is not None), default=None)
+        if at is None:
+            done.append(one)
+            continue
+        arranged, shape = ctx.arrays.arranged[at], one[0].shape
+        dim = ctx.builder.ops[at].shape[arranged.axis]
+        axis = next((i for i, other in enumerate(shape) if ctx.arrays.same(dim, other)), None)
+        if axis is None:
+            raise NotYetError(f"`{ctx.builder.ops[at].name}` is not along an axis of what is written")
+        for item in arranged.items:
+            own = Own.at(axis, item, len(shape))
+            todo.append([_part(ctx, v, own.of(shape, v.shape)) for v in one])
+    return done
+
+
+def _part(ctx: Context, value: Typed, own: Own) -> Typed:
+    found = rewrite(ctx, value.id, value.shape, own)
+    assert found is not None
+    return replace(value, id=found, shape=own.dims(ctx, value.shape))
+
+
+def _store(ctx: Context, statement: Assign, number: int, part: Sequence[Typed]) -> Op:
+    """The store of a value to an operand, where conditions hold."""
+    assert statement.at is not None
+    target, value, *where = part
+    written, places = _places(ctx, number, target)
+    if statement.combine == "set" and ctx.builder.ops[value.id].name != "const":
         _lint_repeated(ctx, statement, places)
     for one in where:
         places = _where(ctx, one, places)
-    attr = Scatter(written, statement.combine)
-    return [Op("store", (found.id, *places), operand.dtype, target.shape, attr, span=at.span)]
+    attr, dtype = Scatter(written, statement.combine), ctx.arrays.operands[number].dtype
+    return Op("store", (value.id, *places), dtype, target.shape, attr, span=statement.at.span)
 
 
 def _where(ctx: Context, condition: Typed, places: tuple[int, ...]) -> tuple[int, ...]:
@@ -75,18 +115,9 @@ def _condition(ctx: Context, scope: Scope, statement: Assign) -> tuple[Typed, ..
     return None if truth is None else (truth,)
 
 
-def _places(
-    ctx: Context, statement: Assign, operand: int, target: Typed, values: tuple[Typed, ...]
-) -> tuple[int, tuple[int, ...]] | None:
-    """The array, or the view of it, that an index of the same text would read, and the places.  None after an error."""
-    assert statement.at is not None
+def _places(ctx: Context, operand: int, target: Typed) -> tuple[int, tuple[int, ...]]:
+    """The array, or the view of it, that an index of the same text would read, and the places."""
     number, ops = target.id, ctx.builder.ops
-    for one in values:
-        if outermost(ctx, one.id) is not None or outermost(ctx, number) is not None:
-            message = "merged, stacked and concatenated values are not written to computed places yet"
-            hint = "write a statement for each part"
-            ctx.error("not-yet", message, one.span, marks=(statement.at.span,), hint=hint)
-            return None
     while ops[number].args and ops[number].name != "gather":
         number = ops[number].args[0]
     op = ops[number]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kgen.check.arrangements import ARRANGEMENTS
+from kgen.check.arrangements import ARRANGEMENTS, arrange
 from kgen.check.context import Context
 from kgen.check.indexed import taken
 from kgen.check.own import Own
@@ -22,7 +22,7 @@ from kgen.syntax.tree import Call
 def view(ctx: Context, node: Call, values: list[Value]) -> Value | None:
     """A call of one of these functions.  ``values``: of its arguments."""
     if node.function in ARRANGEMENTS:
-        return ARRANGEMENTS[node.function](ctx, node, values)
+        return arrange(ctx, node, values)
     own = _FUNCTIONS[node.function](ctx, node, values[0].shape)
     return None if own is None else taken(ctx, own, values[0], node.function_span, node.span)
 

@@ -316,7 +316,9 @@ class _Verifier:
         """Whether a store may come after the first one to its operand: to computed places, in any order."""
         if not isinstance(op.attr, Scatter):
             return False
-        return not isinstance(first.attr, Scatter) or (first.attr == op.attr and op.attr.combine != "set")
+        if not isinstance(first.attr, Scatter):
+            return True
+        return first.attr == op.attr and (op.attr.combine != "set" or (op.span is not None and first.span == op.span))
 
     def _expand(self, op: Op, value: Op) -> None:
         moving = [[dim for dim in shape if dim != 1] for shape in (value.shape, op.shape)]

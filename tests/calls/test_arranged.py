@@ -107,3 +107,23 @@ def test_outputs_that_overlap_inputs() -> None:
     x = some(2, 24)
     with pytest.raises(kgen.KgenError, match=r"`split\(out, axis=1, by=2\)\[:, :, 0\]` is written to"):
         kgen.jit("out = merge(stack(x, -x, axis=-1))", device="cpu")(x[:, :12], out=x)
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"),
+    [
+        ("out = a[:2] * stack(1, 2, axis=0)", "uint8"),
+        ("let w = stack(1.0, -1.0, axis=0); out = h[:2] * w; wide = w * d[:2]", "float16"),
+        ("out = h * merge(stack(stack(1, 2, axis=0), stack(3, 4, axis=0), axis=0))", "float16"),
+        ("out = h * concat(stack(0.5, 2, axis=0), stack(3, 4, axis=0), axis=0)", "float16"),
+        ("param p; out = h * repeat(stack(p, 2 * p, axis=0), 2, axis=0)", "float16"),
+    ],
+)
+def test_weak_parts(text: str, dtype: str) -> None:
+    """What is made of weak values only is weak."""
+    arrays = {"a": np.arange(4, dtype=np.uint8), "h": np.ones(4, np.float16), "d": np.ones(4)}
+    kernel: Any = kgen.jit(text, device="cpu")
+    got = kernel(**{name: arrays[name] for name in kernel.inputs}, **dict.fromkeys(kernel.params, 2.0))
+    first, *more = got if isinstance(got, tuple) else (got,)
+    assert first.dtype == dtype
+    assert [one.dtype for one in more] == ["float64"] * len(more)

@@ -231,3 +231,37 @@ def test_lint() -> None:
         warnings.simplefilter("error")
         jit("inout o; o[i // 2] += x")(o, np.arange(8), np.arange(8.0))
         jit("inout o; o[i, i] = x")(np.zeros((8, 8)), np.arange(8), np.arange(8.0))
+
+
+def assign(o: Array, at: Any, values: Array) -> None:
+    o[at] = values
+
+
+PARTS: dict[str, Any] = {
+    "s, :] = merge(stack(v, -v, axis=-1))": lambda o, s, v: assign(o, s, np.stack([v, -v], -1).reshape(len(v), -1)),
+    "s] += concat(v, v[:, 1:4] * 2, v[:, :1], axis=-1)": lambda o, s, v: np.add.at(
+        o, s, np.concatenate([v, v[:, 1:4] * 2, v[:, :1]], -1)
+    ),
+    "s] += repeat(v, 2, axis=1) if v[:, :1] > 2": lambda o, s, v: np.add.at(
+        o, s[v[:, 0] > 2], np.repeat(v, 2, 1)[v[:, 0] > 2]
+    ),
+    "concat(s, s - 2, axis=0), 5] max= concat(v[:, 0], v[:, 1] + 9, axis=0)": lambda o, s, v: np.maximum.at(
+        o, (np.concatenate([s, s - 2]), 5), np.concatenate([v[:, 0], v[:, 1] + 9])
+    ),
+    "merge(stack(s, s - 1, axis=1)), 3] += merge(v[:, 1:3] * stack(s, s, axis=1))": lambda o, s, v: np.add.at(
+        o, (np.stack([s, s - 1], 1).ravel(), 3), (v[:, 1:3] * s[:, None]).ravel()
+    ),
+    "1:4] = merge(stack(v, v * index(0), axis=-1))": lambda o, s, v: assign(
+        o, slice(1, 4), np.stack([v, v * np.arange(3)[:, None]], -1).reshape(3, -1)
+    ),
+}
+
+
+@pytest.mark.parametrize("text", PARTS)
+def test_parts(text: str) -> None:
+    """What is merged, stacked and concatenated is written part by part, and so are such indices."""
+    o, s, v = np.arange(40.0).reshape(5, 8), np.array([3, -1, 0]), np.arange(12.0).reshape(3, 4) + 1
+    want = o.copy()
+    PARTS[text](want, s, v)
+    given = {"s": s, "v": v} if not text.startswith("1:4") else {"v": v}
+    np.testing.assert_array_equal(updated(f"inout o; o[{text}", o=o, **given), want)
