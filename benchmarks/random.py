@@ -20,7 +20,7 @@ import math
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -33,6 +33,7 @@ from benchmarks.random_programs import KINDS, RandomProgram, program
 RESULTS = Path(__file__).parent / "results"
 MOST_BYTES = 6 << 30  # of all operands
 SHOWN = 40  # programs in the list of the slowest
+AUTOTUNE = "max-autotune-no-cudagraphs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +121,26 @@ def beside_compile(torch: Any, options: argparse.Namespace) -> None:
         earlier = [Row(**row) for row in json.loads(path.read_text())["rows"]]
         rows = list({r.seed: r for r in (*earlier, *rows)}.values())
     rows.sort(key=lambda r: r.ratio)
-    for number, row in enumerate(rows[: options.autotune]):
-        found = measure(torch, program(row.seed, tuple(options.kinds.split(","))), "max-autotune-no-cudagraphs")
-        if isinstance(found, Row):
-            rows[number] = Row(**{**asdict(row), "autotune": found.compile})
+    rows[: options.autotune] = _autotuned(torch, rows[: options.autotune], options)
     head = f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
     text = report(head, rows, skipped)
     options.out.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"head": head, "skipped": skipped, "rows": [asdict(r) for r in rows]}, indent=1) + "\n")
     (options.out / "random.md").write_text(text)
     print(text)
+
+
+def _autotuned(torch: Any, rows: list[Row], options: argparse.Namespace) -> list[Row]:
+    """The rows with the times of max-autotune, where it can be timed."""
+    seeds, kinds = [row.seed for row in rows], options.kinds
+    with ProcessPoolExecutor(options.workers, get_context("spawn")) as pool:
+        list(pool.map(compile_ahead, seeds, [kinds] * len(rows), [AUTOTUNE] * len(rows)))
+    found: list[Row] = []
+    for row in rows:
+        timed = measure(torch, program(row.seed, tuple(kinds.split(","))), AUTOTUNE)
+        found.append(replace(row, autotune=timed.compile) if isinstance(timed, Row) else row)
+        torch.cuda.empty_cache()
+    return found
 
 
 def _tried(torch: Any, one: RandomProgram, skipped: dict[str, list[int]]) -> Row | None:

@@ -43,7 +43,7 @@ def compiled(torch: Any, plain: Callable[..., Any], mode: str | None) -> Callabl
     return found
 
 
-def compile_ahead(seed: int, kinds: str) -> None:
+def compile_ahead(seed: int, kinds: str, mode: str | None = None) -> None:
     """Leaves the compiled program in the cache on disk."""
     import torch
 
@@ -52,7 +52,7 @@ def compile_ahead(seed: int, kinds: str) -> None:
     try:
         plain = translated(one)
         if not isinstance(plain, str):
-            compiled(torch, plain, None)(*arrays_of(torch, one).values())
+            compiled(torch, plain, mode)(*arrays_of(torch, one).values())
             torch.cuda.synchronize()
     except Exception as problem:  # what is timed meets it again, and reports it
         print(f"while compiling ahead: {type(problem).__name__}")

@@ -105,6 +105,16 @@ class Facts:
             group //= 2
         return group
 
+    def threads(self, group: int) -> int:
+        """Threads of a block: twice as many where many blocks would move so little each that the rate at which a device
+        begins blocks bounds the kernel.
+        """
+        tuning, kinds = self.tuning.elementwise, self.classes
+        streamed = (i for i, kind in enumerate(kinds) if kind is LayoutKind.CONTIGUOUS or self.is_streamed(i))
+        moved = group * tuning.block * sum(self.itemsizes[i] for i in streamed)
+        many = self.bounded and reaches(self.space.numel, tuning.many_blocks * group * tuning.block)
+        return 2 * tuning.block if many and moved < tuning.block_bytes else tuning.block
+
     @cached_property
     def coordinates(self) -> tuple[tuple[int, int], ...]:
         """For each axis that an ``index()`` of the step reads, counted from the right, its merged dimension."""

@@ -52,3 +52,12 @@ def test_boxes_with_short_sides(shape: tuple[int, ...]) -> None:
     b = torch.randint(0, 9, (*shape[:2], 2 * shape[2]), device="cuda").to(torch.int8)[..., ::2]
     c = torch.randint(0, 9, shape[::-1], device="cuda").to(torch.bfloat16).permute(2, 1, 0)
     assert torch.equal(kgen.jit("out: f32 = a * b + c")(a, b, c), a.float() * b.float() + c.float())
+
+
+@pytest.mark.parametrize("shape", [(2639, 96, 49), (301, 50, 13), (500, 64, 7)], ids=str)
+def test_boxes_with_short_odd_rows(shape: tuple[int, ...]) -> None:
+    """The outputs go on from row to row where an operand does not."""
+    rows, height, width = shape
+    a = torch.randint(0, 9, (rows, 3 * height, width), device="cuda").float()[:, ::3]
+    b = torch.randint(0, 9, (height, width, rows), device="cuda").double().permute(2, 0, 1)
+    assert torch.equal(kgen.jit("out: f32 = a * b + a")(a, b), (a * b + a).float())

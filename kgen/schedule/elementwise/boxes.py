@@ -21,13 +21,16 @@ from kgen.schedule.schedule import AccessKind, AccessSchedule, Schedule
 from kgen.schedule.target import LINE, SECTOR, WORD
 from kgen.schedule.trace import reaches
 
+#: Stands for a side where an access is read in the outputs' order, but not by one stride along their side.
+APART = -1
+
 
 @dataclass(frozen=True, slots=True)
 class BoxSchedule(Schedule):
     """``sides``: how many dimensions of the space each side has, the first ones of the space.  ``box``: elements of a
     block along each side, powers of two.  ``groups``: elements along each side that move at once; the outputs' are
-    ``group``.  ``along``: the side along which each access runs.  ``orders``: the order of the sides in which each
-    access is read, the fastest first.  ``walk``: the order of the sides in which blocks follow each other.
+    ``group``.  ``along``: the side along which each access runs, or ``APART``.  ``orders``: the order of the sides in
+    which each access is read, the fastest first.  ``walk``: the order of the sides in which blocks follow each other.
     """
 
     sides: tuple[int, ...] = ()
@@ -205,16 +208,26 @@ def _grown(facts: Facts, others: Sequence[int], directions: Sequence[int]) -> tu
             more = _next(facts, sides, number, along)
             side += more
             grown = grown or bool(more)
-    return sides, along
+    return sides, tuple(s if s or _is_one_run(facts, i, sides[0]) else APART for i, s in enumerate(along))
+
+
+def _is_one_run(facts: Facts, access: int, side: Sequence[int]) -> bool:
+    """Whether an access has one stride along the dimensions of a side."""
+    step, before = facts.step_along(access, side[0]), 1
+    for d in side:
+        if facts.step_along(access, d) != step * before:
+            return False
+        before *= facts.space.shape[d]
+    return True
 
 
 def _next(facts: Facts, sides: Sequence[list[int]], number: int, along: Sequence[int]) -> list[int]:
-    """A dimension that continues a side for all operands that run along it, if there is one."""
+    """A dimension that continues a side for the accesses that have to go on with it, if there is one."""
     side, shape = sides[number], facts.space.shape
     length = prod(shape[d] for d in side)
     if reaches(length, facts.tuning.elementwise.longest_side):
         return []
-    members = [i for i, s in enumerate(along) if s == number]
+    members = _continued(facts, number, along, length)
     if not members:
         return []
     taken = {d for one in sides for d in one}
@@ -224,6 +237,16 @@ def _next(facts: Facts, sides: Sequence[list[int]], number: int, along: Sequence
         if d not in taken and all(facts.step_along(i, d) == facts.step_along(i, side[0]) * length for i in members)
     )
     return list(islice(continues, 1))
+
+
+def _continued(facts: Facts, number: int, along: Sequence[int], length: int) -> list[int]:
+    """The accesses that have to go on with a side: all that run along it; only the outputs where their side is short
+    and odd, so that nothing moves by groups anyway.
+    """
+    members = [i for i, side in enumerate(along) if side == number]
+    if number or reaches(length, facts.tuning.elementwise.shortest_width) or length % 2 == 0:
+        return members
+    return [i for i in members if facts.step.accesses[i].writes]
 
 
 def _reordered(space: IterationSpace, first: Sequence[int]) -> IterationSpace:
@@ -239,8 +262,10 @@ def _reordered(space: IterationSpace, first: Sequence[int]) -> IterationSpace:
 def _kind(facts: Facts, access: int, side: int) -> AccessKind:
     if facts.classes[access] is LayoutKind.SCALAR:
         return "scalar"
-    if side:
+    if side > 0:
         return "transposed"
+    if side == APART:
+        return "gather"
     step = facts.step_along(access, 0)
     return "linear" if step == 1 else "column" if step == 0 else "gather"
 
@@ -318,7 +343,7 @@ def _orders(facts: Facts, along: Sequence[int], dims: Sequence[Sequence[int]]) -
     """The sides in the order in which each access is read: by its strides where it runs along another side."""
     sides = range(len(dims))
     found: list[tuple[int, ...]] = []
-    for i, own in enumerate(along):
+    for i, own in enumerate(max(0, side) for side in along):
         steps = [abs(facts.step_along(i, side[0])) for side in dims]
         first = [0] if own and 0 < steps[0] < steps[own] else []
         found.append((*first, own, *(s for s in sides if s != own and s not in first)) if own else tuple(sides))

@@ -50,7 +50,7 @@ def beyond(block: int, group: int) -> int:
 def _linear(facts: Facts, template: str) -> Schedule:
     """The schedule: groups of dense operands, and offsets per element for strided ones."""
     group = facts.spread(facts.by_two_accesses(_group(facts)), one_by_one=bool(facts.strided))
-    block = facts.tuning.elementwise.block
+    block = facts.threads(group)
     kinds = [_KINDS[c] for c in facts.classes]
     numbers = [i for i, kind in enumerate(kinds) if kind == "strided"]
     pattern_of = dict(zip(numbers, stride_patterns(facts.space, numbers)[1], strict=True))

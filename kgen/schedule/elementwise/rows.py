@@ -57,7 +57,8 @@ def by_groups(facts: Facts, template: str, space: IterationSpace, group: int, tr
         t if i not in wide else replace(t, kind="interleaved", wide=wide[i]) for i, t in enumerate(accesses)
     )
     bits, rank = index_bits(space, facts.itemsizes), len(space.shape)
-    block, coordinates = facts.tuning.elementwise.block, replace(facts, space=space).coordinates
+    block = facts.threads(group) if template == "rows" else facts.tuning.elementwise.block
+    coordinates = replace(facts, space=space).coordinates
     return Schedule(
         template, block, group, rank, bits, accesses, coordinates, grouping.anchor,
         narrow_counts=bits == 64 and _has_few_groups(space, group), target=facts.target,

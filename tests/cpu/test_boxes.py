@@ -1,0 +1,18 @@
+"""Boxes whose outputs go on where an operand does not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import kgen
+
+
+def test_short_odd_rows() -> None:
+    """Rows of 13 elements, of which one operand has every third, and another lies across."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 9, (301, 150, 13)).astype(np.float32)[:, ::3]
+    b = rng.integers(0, 9, (50, 13, 301)).astype(np.float32).transpose(2, 0, 1)
+    kernel = kgen.jit("out = a * b + a")
+    (step,) = kernel.explain(a, b).steps
+    assert step.kernel.startswith("boxes")
+    np.testing.assert_array_equal(kernel(a, b), a * b + a)
