@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import sys
 import types
 import weakref
 from typing import Any
 
 import pytest
 
-from kgen.runtime.cuda import context, graph_memory, memory
+import kgen.runtime.cuda.driver
+from kgen.runtime.cuda import context, graph, graph_memory, memory
 from kgen.runtime.cuda.graph import CudaGraph
 
 
@@ -43,12 +43,15 @@ class Watching:
         return unsafe
 
 
+def use(monkeypatch: pytest.MonkeyPatch, driver: Watching) -> None:
+    for module in (context, graph, graph_memory, memory, kgen.runtime.cuda.driver):
+        monkeypatch.setattr(module, "driver", driver)
+
+
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> Watching:
     found = Watching()
-    bindings = types.ModuleType("cuda.bindings")
-    bindings.driver = found  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "cuda.bindings", bindings)
+    use(monkeypatch, found)
     monkeypatch.setattr(context, "_contexts", {0: 1})
     monkeypatch.setattr(memory, "_streams", {})
     return found
@@ -77,8 +80,8 @@ def test_memory_that_is_made(driver: Watching) -> None:
 
 def test_graphs_that_are_collected(driver: Watching) -> None:
     """So with a plan's graph that nobody has any more."""
-    graph = CudaGraph(0, 7, lambda: 0, lambda: None, None)
-    del graph
+    made = CudaGraph(0, 7, lambda: 0, lambda: None, None)
+    del made
     assert driver.called == ["cuGraphExecDestroy"]
     assert driver.broken == []
 
@@ -89,7 +92,7 @@ class Capturing(Watching):
     CUuserObject_flags = types.SimpleNamespace(CU_USER_OBJECT_NO_DESTRUCTOR_SYNC=1)
     CUuserObjectRetain_flags = types.SimpleNamespace(CU_GRAPH_USER_OBJECT_MOVE=1)
     CUstream = CUhostFn = int
-    CUresult = staticmethod(lambda code: types.SimpleNamespace(name=f"CUDA_ERROR_{code}"))
+    error_name = staticmethod(lambda code: f"CUDA_ERROR_{code}")
 
     def __init__(self, status: int = 0) -> None:
         super().__init__()
@@ -120,7 +123,7 @@ class Memory:
 def test_memory_of_a_graph(status: int, driver: Watching, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is there as long as the graph, and for good where the driver does not say which graph that is."""
     capturing = Capturing(status)
-    monkeypatch.setattr(sys.modules["cuda.bindings"], "driver", capturing)
+    use(monkeypatch, capturing)
     monkeypatch.setattr(graph_memory, "_kept", [])
     made = Memory()
     kept = weakref.ref(made)

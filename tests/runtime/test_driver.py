@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import types
-from typing import Any
 
 import pytest
 
@@ -82,14 +80,12 @@ class FakeDriver:
         return 0, self.count
 
     @staticmethod
-    def CUresult(code: int) -> Any:
-        return types.SimpleNamespace(name=f"CUDA_ERROR_{code}")
+    def error_name(code: int) -> str:
+        return f"CUDA_ERROR_{code}"
 
 
 def probe_with(monkeypatch: pytest.MonkeyPatch, fake: FakeDriver) -> DriverState:
-    module = types.ModuleType("cuda.bindings")
-    module.driver = fake  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "cuda.bindings", module)
+    monkeypatch.setattr(driver, "driver", fake)
     return driver._probe()
 
 
@@ -139,7 +135,7 @@ def test_fork_before_any_use_is_fine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_check_returns_values() -> None:
-    """A bindings tuple becomes its value, its values, or nothing."""
+    """What a driver call returns becomes its value, its values, or nothing."""
     assert check("call", (0,)) is None
     assert check("call", (0, 7)) == 7
     assert check("call", (0, 7, 8)) == (7, 8)

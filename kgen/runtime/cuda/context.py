@@ -6,20 +6,20 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from kgen.diagnostics import error
+from kgen.runtime.cuda import libcuda as driver
 from kgen.runtime.cuda.driver import check, explained, require
 
-_contexts: dict[int, Any] = {}
+_contexts: dict[int, int] = {}
 _lock = threading.Lock()
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_contexts.clear)  # so that the next use calls `require`, which raises
 
 
-def primary(device: int) -> Any:
-    """The device's primary ``CUcontext``, retained for the life of the process."""
+def primary(device: int) -> int:
+    """The handle of the device's primary ``CUcontext``, retained for the life of the process."""
     found = _contexts.get(device)
     if found is not None:
         return found
@@ -27,8 +27,6 @@ def primary(device: int) -> Any:
     if not 0 <= device < state.device_count:
         have = f"{state.device_count} CUDA device{'s' if state.device_count > 1 else ''}"
         raise error("no-gpu", f"there is no device cuda:{device}", f"this machine has {have}, counted from 0")
-    from cuda.bindings import driver
-
     with _lock, explained(f"starting CUDA on cuda:{device}"):
         if device not in _contexts:
             handle = check("cuDeviceGet", driver.cuDeviceGet(device))
@@ -37,16 +35,14 @@ def primary(device: int) -> Any:
 
 
 @contextmanager
-def on(device: int) -> Iterator[Any]:
+def on(device: int) -> Iterator[int]:
     """Makes the device's primary context current, and restores the caller's afterwards.
 
     A thread without a context has none afterwards either; otherwise torch's current device would change.
     """
-    from cuda.bindings import driver
-
     context = primary(device)
     before = check("cuCtxGetCurrent", driver.cuCtxGetCurrent())
-    if int(before) == int(context):
+    if before == context:
         yield context
         return
     check("cuCtxSetCurrent", driver.cuCtxSetCurrent(context))
@@ -63,8 +59,6 @@ def uncaptured(device: int) -> Iterator[None]:
 
     Without it they would break a capture in any thread.
     """
-    from cuda.bindings import driver
-
     with on(device):
         relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         status, before = driver.cuThreadExchangeStreamCaptureMode(relaxed)  # unchecked, as the context is

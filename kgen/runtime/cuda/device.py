@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from kgen.records import dataclass
+from kgen.runtime.cuda import libcuda as driver
 from kgen.runtime.cuda.driver import check, require
 
 
@@ -37,13 +38,10 @@ def device_info(index: int) -> DeviceInfo:
         from kgen.runtime.cuda.context import primary
 
         primary(index)  # raises the error for a missing device
-    from cuda.bindings import driver
-
     handle = check("cuDeviceGet", driver.cuDeviceGet(index))
-    kinds = driver.CUdevice_attribute
 
     def attribute(name: str) -> int:
-        kind = getattr(kinds, f"CU_DEVICE_ATTRIBUTE_{name}")
+        kind = driver.DEVICE_ATTRIBUTES[name]
         return int(check("cuDeviceGetAttribute", driver.cuDeviceGetAttribute(kind, handle)))
 
     name = check("cuDeviceGetName", driver.cuDeviceGetName(128, handle))

@@ -1,7 +1,7 @@
 """The CUDA driver: whether it works, and its errors.
 
 ``probe`` has to make the first call to the driver.  Without libcuda the first call through a cuda.core object fails
-with a lock held, and the *next* driver call hangs; ``cuDriverGetVersion`` through the bindings fails cleanly.
+with a lock held, and the *next* driver call hangs; loading the library fails cleanly.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from kgen.diagnostics import KgenError, error
 from kgen.records import dataclass
+from kgen.runtime.cuda import libcuda as driver
 
 OLDEST_DRIVER = 13000  # the CUDA version that a driver of branch 580 reports
 _UPGRADE = "CUDA 13 needs an NVIDIA driver of version 580 or newer"
@@ -86,19 +87,13 @@ def _probe() -> DriverState:
     if _forked:
         return _forked_state()
     try:
-        from cuda.bindings import driver
-    except ImportError as problem:
-        return DriverState(
-            False, "no-driver", f"cuda.bindings cannot be imported: {problem}", "pip install cuda-bindings"
-        )
-    try:
         status, number = driver.cuDriverGetVersion()
-    except Exception as problem:  # DynamicLibNotFoundError or RuntimeError, by the bindings' version
-        reason = " ".join(str(problem).split()) or type(problem).__name__
+    except (OSError, AttributeError) as problem:  # there is no library, or another one of its name
+        reason = " ".join(str(problem).split())
         hint = "on a machine with an NVIDIA GPU, install NVIDIA's driver"
         return DriverState(False, "no-driver", f"the CUDA driver cannot be loaded: {reason}", hint)
     if int(status) != 0:
-        return _failed(driver, "cuDriverGetVersion", int(status), None)
+        return _failed("cuDriverGetVersion", int(status), None)
     version = (number // 1000, number % 1000 // 10)
     if number < OLDEST_DRIVER:
         reason = f"this driver supports CUDA {version[0]}.{version[1]} only"
@@ -106,20 +101,20 @@ def _probe() -> DriverState:
     try:
         (status,) = driver.cuInit(0)
         if int(status) != 0:
-            return _failed(driver, "cuInit", int(status), version)
+            return _failed("cuInit", int(status), version)
         status, count = driver.cuDeviceGetCount()
-    except Exception as problem:
+    except AttributeError as problem:
         return DriverState(False, "no-driver", f"the CUDA driver cannot be used: {problem}", None, version)
     if int(status) != 0 or count == 0:
-        return _failed(driver, "cuDeviceGetCount", int(status) or NO_DEVICE, version)
+        return _failed("cuDeviceGetCount", int(status) or NO_DEVICE, version)
     return DriverState(True, version=version, device_count=count)
 
 
-def _failed(driver: Any, call: str, code: int, version: tuple[int, int] | None) -> DriverState:
+def _failed(call: str, code: int, version: tuple[int, int] | None) -> DriverState:
     if code == NOT_INITIALIZED:
         # cuInit returns this only in a child process whose parent had initialised the driver, by any library.
         return _forked_state()
-    name = error_name(driver, code)
+    name = driver.error_name(code)
     if code == NO_DEVICE:
         hint = "is CUDA_VISIBLE_DEVICES empty?" if "CUDA_VISIBLE_DEVICES" in os.environ else None
         return DriverState(False, "no-gpu", f"the CUDA driver finds no GPU ({name})", hint, version)
@@ -147,23 +142,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def error_name(driver: Any, code: int) -> str:
-    """``CUDA_ERROR_ILLEGAL_ADDRESS`` for 700."""
-    try:
-        return str(driver.CUresult(code).name)
-    except ValueError:
-        return f"CUDA error {code}"
-
-
 def check(call: str, result: tuple[Any, ...]) -> Any:
-    """The value of a bindings call ``(status, value...)``; raises :class:`DriverError` if it failed."""
+    """The value of a driver call ``(status, value...)``; raises :class:`DriverError` if it failed."""
     status = int(result[0])
     if status != 0:
-        from cuda.bindings import driver
-
         if _forked:
             raise _forked_state().problem()
-        raise DriverError(call, status, error_name(driver, status))
+        raise DriverError(call, status, driver.error_name(status))
     if len(result) == 1:
         return None
     return result[1] if len(result) == 2 else result[1:]

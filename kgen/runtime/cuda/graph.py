@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kgen.dynamo import opaque
+from kgen.runtime.cuda import libcuda as driver
 from kgen.runtime.cuda.context import on, primary, uncaptured
 from kgen.runtime.cuda.driver import check, explained
 from kgen.runtime.stream import stream_handle
@@ -20,11 +21,8 @@ class CudaGraph:
     def __init__(
         self, device: int, handle: Any, current: Callable[[], int], check_arrays: Callable[[], None], owner: object
     ) -> None:
-        from cuda.bindings import driver
-
-        self._driver: Any = driver
         self._device = device
-        self._context = int(primary(device))
+        self._context = primary(device)
         self._handle = handle
         self._current = current
         self._check_arrays = check_arrays
@@ -39,8 +37,6 @@ class CudaGraph:
         owner: object,
     ) -> CudaGraph:
         """Captures what ``queue`` launches on the stream that it gets; nothing runs."""
-        from cuda.bindings import driver
-
         with on(device), explained("capturing a graph"):
             flag = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
             stream = check("cuStreamCreate", driver.cuStreamCreate(flag))
@@ -62,8 +58,7 @@ class CudaGraph:
         """Launch on ``stream``, by default the current stream of the arrays' library."""
         self._check_arrays()
         at = self._current() if stream is None else stream_handle(stream)
-        driver = self._driver
-        if int(driver.cuCtxGetCurrent()[1]) == self._context:
+        if driver.cuCtxGetCurrent()[1] == self._context:
             result = driver.cuGraphLaunch(self._handle, driver.CUstream(at))
         else:
             with on(self._device), explained("launching a graph"):
@@ -74,8 +69,6 @@ class CudaGraph:
 
     def __del__(self) -> None:
         try:
-            from cuda.bindings import driver
-
             with uncaptured(self._device):
                 driver.cuGraphExecDestroy(self._handle)
         except Exception:  # at interpreter exit the bindings may be unloaded

@@ -11,6 +11,7 @@ import threading
 from functools import cache
 from typing import Any
 
+from kgen.runtime.cuda import libcuda as driver
 from kgen.runtime.cuda.driver import DriverError, check
 
 _SEMAPHORE_BYTES = 64  # sem_t has 32 on 64-bit Linux
@@ -38,8 +39,6 @@ def free_dropped() -> None:
 
 def _reported(stream: int) -> int:
     """A semaphore that is posted when the graph that a stream captures is gone; 0 where this is not possible."""
-    from cuda.bindings import driver
-
     libc = _libc()
     semaphore = 0 if libc is None else int(libc.calloc(1, _SEMAPHORE_BYTES) or 0)
     if semaphore == 0:

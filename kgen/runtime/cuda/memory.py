@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from kgen.diagnostics import error
+from kgen.runtime.cuda import libcuda as driver
 from kgen.runtime.cuda.context import on, uncaptured
 from kgen.runtime.cuda.device import device_info
 from kgen.runtime.cuda.driver import OUT_OF_MEMORY, DriverError, check, explained, launch_failed, require
@@ -26,8 +27,6 @@ def own_stream(device: int) -> Any:
     """kgen's own stream of a device, which does not synchronise with others."""
     found = _streams.get(device)
     if found is None:
-        from cuda.bindings import driver
-
         with _lock, uncaptured(device), explained("making a stream"):
             if device not in _streams:
                 flag = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
@@ -40,8 +39,6 @@ def _pool(device: int) -> Any:
     """A pool of kgen's own: the settings of the device's default pool affect other libraries."""
     found = _pools.get(device)
     if found is None:
-        from cuda.bindings import driver
-
         with _lock, uncaptured(device), explained("making a memory pool"):
             if device not in _pools:
                 wanted = driver.CUmemPoolProps()
@@ -64,8 +61,6 @@ def allocate(device: int, size: int, stream: Any = None) -> int:
     """
     if size == 0:
         return 0
-    from cuda.bindings import driver
-
     with on(device):
         try:
             if stream is not None and device_info(device).memory_pools:
@@ -84,8 +79,6 @@ def release(device: int, address: int, stream: Any = None) -> None:
     """Frees memory after the work queued on ``stream``, else after all work on the device."""
     if address == 0:
         return
-    from cuda.bindings import driver
-
     with on(device):  # unchecked: after a sticky error nothing can be freed
         if stream is not None and device_info(device).memory_pools:
             driver.cuMemFreeAsync(address, stream)
@@ -115,8 +108,6 @@ class DeviceBuffer:
 
 def zeros(device: int, size: int) -> DeviceBuffer:
     """A zeroed buffer.  It may be allocated during a capture, of which it does not become a part."""
-    from cuda.bindings import driver
-
     stream = own_stream(device)
     with uncaptured(device), explained("allocating memory for a kernel"):
         buffer = DeviceBuffer(device, size)
@@ -178,16 +169,12 @@ class Staging:
         """Between any two addresses: unified addressing tells host from device."""
         if size == 0:
             return
-        from cuda.bindings import driver
-
         with on(self.device), explained("copying an array"):
             check("cuMemcpyAsync", driver.cuMemcpyAsync(target, source, size, self._handle))
 
 
 def synchronise(device: int, stream: Any) -> None:
     """Waits for a stream (a handle or its number); faults of kernels are reported here."""
-    from cuda.bindings import driver
-
     handle = driver.CUstream(stream) if isinstance(stream, int) else stream
     with on(device), explained("waiting for a kernel"):
         check("cuStreamSynchronize", driver.cuStreamSynchronize(handle))
@@ -197,8 +184,6 @@ def order(device: int, before: int, after: int) -> None:
     """Later work on stream ``after`` waits for the work queued on ``before``; the host does not wait."""
     if before == after:
         return
-    from cuda.bindings import driver
-
     with on(device), explained("ordering two streams"):
         event = check("cuEventCreate", driver.cuEventCreate(driver.CUevent_flags.CU_EVENT_DISABLE_TIMING))
         try:
@@ -211,8 +196,6 @@ def order(device: int, before: int, after: int) -> None:
 def device_of(address: int) -> int:
     """The device that a pointer belongs to."""
     require()
-    from cuda.bindings import driver
-
     kind = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
     try:
         return int(check("cuPointerGetAttribute", driver.cuPointerGetAttribute(kind, address)))

@@ -1,7 +1,7 @@
 """Loads a CUBIN and launches its kernels.
 
-The bindings, not ``cuda.core``'s Kernel and launch, which do not accept structs as parameters and are slower: a
-prepacked ``void*[]`` with a prepared configuration takes 0.17 to 0.28 us, against 0.42 us for four integers.
+Not ``cuda.core``'s Kernel and launch, which do not accept structs as parameters and are slower than a prepacked
+``void*[]`` with a prepared configuration.
 A CUmodule, not a context-free CUlibrary: it is loaded immediately and into one context, so the first launch may be
 captured, and a launch on another device's stream is an error, not a second, silent load.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kgen.records import dataclass
+from kgen.runtime.cuda import libcuda as driver
 from kgen.runtime.cuda.context import on, primary
 from kgen.runtime.cuda.device import device_info
 from kgen.runtime.cuda.driver import (
@@ -18,7 +19,6 @@ from kgen.runtime.cuda.driver import (
     INVALID_HANDLE,
     DriverError,
     check,
-    error_name,
     explained,
     launch_failed,
     require,
@@ -51,12 +51,11 @@ class CudaModule:
     Never unloaded: a captured graph may keep a kernel until the process ends, and a CUBIN takes only kilobytes.
     """
 
-    def __init__(self, driver: Any, module: Any, device: int) -> None:
-        self._driver = driver
-        self.start = driver.cuLaunchKernelEx
+    def __init__(self, module: int, device: int) -> None:
+        self.start = driver.launch()
         self.device = device
         self._module = module
-        self._functions: dict[str, Any] = {}
+        self._functions: dict[str, int] = {}
         self._shared: dict[str, int] = {}
         self._active_clusters: dict[str, int] = {}  # clusters that the device has room for
         self._has_pdl = device_info(device).capability >= _PDL_SINCE
@@ -64,22 +63,18 @@ class CudaModule:
     @classmethod
     def load(cls, cubin: bytes, device: int) -> CudaModule:
         """Loads into the device's primary context, which torch and CuPy use too."""
-        from cuda.bindings import driver
-
         require()
         with on(device), explained("loading a kernel"):
             module = check("cuModuleLoadData", driver.cuModuleLoadData(cubin))
-        return cls(driver, module, device)
+        return cls(module, device)
 
     def load_kernel(self, kernel: str) -> KernelAttributes:
         """Loads one kernel, as a capture needs, and returns its resources."""
-        driver = self._driver
         with on(self.device), explained(f"loading {kernel}"):
             function = self._function(kernel)
-            kinds = driver.CUfunction_attribute
 
             def attribute(name: str) -> int:
-                kind = getattr(kinds, f"CU_FUNC_ATTRIBUTE_{name}")
+                kind = driver.FUNCTION_ATTRIBUTES[name]
                 return int(check("cuFuncGetAttribute", driver.cuFuncGetAttribute(kind, function)))
 
             return KernelAttributes(
@@ -91,15 +86,15 @@ class CudaModule:
 
     def launch_arguments(self, kernel: str, launch: Launch, params: int, stream: int, pdl: bool) -> tuple[Any, ...]:
         """The arguments of :attr:`start` for a launch, which can be reused."""
-        config = _config(self._driver, self._grid(kernel, launch), launch.block, stream, pdl=pdl and self._has_pdl)
+        config = _config(self._grid(kernel, launch), launch.block, stream, pdl=pdl and self._has_pdl)
         return config, self._function(kernel), params, 0
 
-    status_source = "{result}[0]"
+    status_source = "{result}"
     resize_source = "{launch}[0].gridDimX, {launch}[0].gridDimY, {launch}[0].gridDimZ = {grid}"
 
     def native_launch(self, kernel: str, launch: Launch, pdl: bool) -> tuple[Any, ...]:
         grid = self._grid(kernel, launch)
-        return int(self._function(kernel)), grid, launch.block, 0, 0, (1, 1, 1), False, pdl and self._has_pdl
+        return self._function(kernel), grid, launch.block, 0, 0, (1, 1, 1), False, pdl and self._has_pdl
 
     def _grid(self, kernel: str, launch: Launch) -> Dim3:
         """The grid of a launch; a persistent kernel has as many clusters as fit the device."""
@@ -112,8 +107,7 @@ class CudaModule:
             return ALL_CLUSTERS
         found = self._active_clusters.get(kernel)
         if found is None:
-            driver = self._driver
-            config = _config(driver, (1024 * cluster, 1, 1), launch.block, 0, cluster=(cluster, 1, 1))
+            config = _config((1024 * cluster, 1, 1), launch.block, 0, cluster=(cluster, 1, 1))
             with on(self.device), explained(f"{kernel}: how many clusters fit"):
                 most = driver.cuOccupancyMaxActiveClusters(self._function(kernel), config)
                 found = self._active_clusters[kernel] = check("cuOccupancyMaxActiveClusters", most)
@@ -121,11 +115,11 @@ class CudaModule:
 
     def context(self) -> int:
         """The handle of the context of the kernels."""
-        return int(primary(self.device))
+        return primary(self.device)
 
     @staticmethod
-    def status(result: Any) -> Any:
-        return result[0]
+    def status(result: int) -> int:
+        return result
 
     def scratch(self, size: int) -> DeviceBuffer:
         """Zeroed scratch memory for kernels, also during a capture."""
@@ -143,17 +137,16 @@ class CudaModule:
         keep(stream, scratch)
 
     def is_capturing(self, stream: int) -> bool:
-        status = self._driver.cuStreamIsCapturing(self._driver.CUstream(stream))
-        return int(status[0]) == 0 and int(status[1]) != 0
+        status, capturing = driver.cuStreamIsCapturing(stream)
+        return status == 0 and capturing != 0
 
-    def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None:
+    def recover(self, kernel: str, arguments: tuple[Any, ...], status: int) -> None:
         """Launches again if the thread had no context or another one; raises for other errors."""
         if arguments and status in (INVALID_CONTEXT, INVALID_HANDLE):
             with on(self.device):
-                status = self.start(*arguments)[0]
+                status = self.start(*arguments)
         if status:
-            code = int(status)
-            raise launch_failed(kernel, DriverError("cuLaunchKernelEx", code, error_name(self._driver, code)))
+            raise launch_failed(kernel, DriverError("cuLaunchKernelEx", status, driver.error_name(status)))
 
     # many: the parameters of cuLaunchKernelEx
     def launch(
@@ -179,30 +172,28 @@ class CudaModule:
             self._shared[kernel] = shared
         if cluster[0] * cluster[1] * cluster[2] > _PORTABLE_CLUSTER:
             self._allow(kernel, function, "NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
-        config = _config(self._driver, grid, block, stream, shared=shared, cluster=cluster, cooperative=cooperative)
+        config = _config(grid, block, stream, shared=shared, cluster=cluster, cooperative=cooperative)
         arguments = (config, function, params, 0)
-        status = self.start(*arguments)[0]
+        status = self.start(*arguments)
         if status:
             self.recover(kernel, arguments, status)
 
-    def _function(self, kernel: str) -> Any:
+    def _function(self, kernel: str) -> int:
         function = self._functions.get(kernel)
         if function is None:
             with explained(f"loading {kernel}"):
-                found = self._driver.cuModuleGetFunction(self._module, kernel.encode())
+                found = driver.cuModuleGetFunction(self._module, kernel.encode())
                 function = self._functions[kernel] = check("cuModuleGetFunction", found)
         return function
 
-    def _allow(self, kernel: str, function: Any, attribute: str, value: int) -> None:
-        driver = self._driver
-        kind = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{attribute}")
+    def _allow(self, kernel: str, function: int, attribute: str, value: int) -> None:
+        kind = driver.FUNCTION_ATTRIBUTES[attribute]
         with on(self.device), explained(f"{kernel} ({attribute.lower()} = {value})"):
             check("cuFuncSetAttribute", driver.cuFuncSetAttribute(function, kind, value))
 
 
 # many: the parameters of cuLaunchKernelEx
 def _config(
-    driver: Any,
     grid: Dim3,
     block: Dim3,
     stream: int,
@@ -211,28 +202,16 @@ def _config(
     cluster: Dim3 = (1, 1, 1),
     cooperative: bool = False,
     pdl: bool = False,
-) -> Any:
-    config = driver.CUlaunchConfig()
-    config.gridDimX, config.gridDimY, config.gridDimZ = grid
-    config.blockDimX, config.blockDimY, config.blockDimZ = block
-    config.sharedMemBytes = shared
-    config.hStream = driver.CUstream(stream)
+) -> driver.LaunchConfig:
     attributes = []
     if cluster != (1, 1, 1):
-        one = driver.CUlaunchAttribute()
-        one.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-        one.value.clusterDim.x, one.value.clusterDim.y, one.value.clusterDim.z = cluster
-        attributes.append(one)
+        attributes.append(driver.LaunchAttribute(driver.CLUSTER_DIMENSION))
+        attributes[-1].value.cluster[:] = cluster
     if cooperative:
-        one = driver.CUlaunchAttribute()
-        one.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
-        one.value.cooperative = 1
-        attributes.append(one)
+        attributes.append(driver.LaunchAttribute(driver.COOPERATIVE))
+        attributes[-1].value.flag = 1
     if pdl:
-        one = driver.CUlaunchAttribute()
-        one.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-        one.value.programmaticStreamSerializationAllowed = 1
-        attributes.append(one)
-    config.attrs = attributes
-    config.numAttrs = len(attributes)
-    return config
+        attributes.append(driver.LaunchAttribute(driver.PROGRAMMATIC_STREAM_SERIALIZATION))
+        attributes[-1].value.flag = 1
+    table = (driver.LaunchAttribute * len(attributes))(*attributes)
+    return driver.LaunchConfig(*grid, *block, shared, stream, table, len(attributes))
