@@ -204,7 +204,9 @@ class Engine:
 
         key = key_of(self.program, self.name, self.options, operands, target)
         found = find(key, target)
-        if found is not None:
+        if found is None:
+            backend.load_compiler()
+        else:
             self.lowering.add(operands, found.typed, found.lowered)
         lowered = self.lowering(operands, target, outputs.allocate)
         if found is not None and found.lowered is lowered:

@@ -30,6 +30,9 @@ class HostBackend:
     key: tuple[object, ...] = ("cpu",)
     target: Target = PORTABLE
 
+    def load_compiler(self) -> None:
+        """A compiler that runs in a process of its own needs no loading."""
+
     def load(self, module: Module, steps: Sequence[Step], name: str, options: Options) -> LoadedKernels:
         from kgen.runtime.cpu.module import CpuModule
 
@@ -45,6 +48,12 @@ class CudaBackend:
     device: Device
     key: tuple[object, ...]
     target: Target
+
+    def load_compiler(self) -> None:
+        """Begin to load NVRTC, in another thread."""
+        from kgen.runtime.cuda.nvrtc import load_ahead
+
+        load_ahead()
 
     def load(self, module: Module, steps: Sequence[Step], name: str, options: Options) -> LoadedKernels:
         from kgen.runtime.cuda.compiler import compile_cubin, flags

@@ -1,13 +1,16 @@
 """NVRTC: compiles a text to a CUBIN or PTX.  Needs no GPU and no driver.
 
-Raw bindings, not ``cuda.core.Program``, which asks the driver for its version before it returns PTX, and so fails
-without a driver.
+By ctypes: ``cuda.bindings`` is slow to import, and ``cuda.core.Program`` asks the driver for its version before it
+returns PTX, and so fails without a driver.
 """
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
+import os
 import re
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -35,29 +38,47 @@ class CompilerBug(KgenError):
         return CompilerBug, (self.name, self.log, self.text)
 
 
-def _library() -> Any:
-    """The bindings, with NVRTC loaded."""
-    try:
-        from cuda.bindings import nvrtc
-    except ImportError as problem:
-        raise error(
-            "no-nvrtc", f"cuda.bindings cannot be imported: {problem}", "pip install cuda-bindings"
-        ) from problem
-    return nvrtc
+@cache
+def _file() -> str | None:
+    """The library in NVIDIA's wheel."""
+    files = _of_wheels("lib/libnvrtc.so.*")
+    return str(files[0]) if len(files) == 1 else None
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    """Raises what the loader raises where there is no NVRTC."""
+    file = _file()
+    if file is None:
+        from cuda.pathfinder import load_nvidia_dynamic_lib
+
+        file = str(load_nvidia_dynamic_lib("nvrtc").abs_path)
+    return ctypes.CDLL(file)
+
+
+@cache
+def load_ahead() -> None:
+    """Load NVRTC in a thread, while a program is lowered: :func:`_library` then finds it loaded.
+
+    Calling ``dlopen`` lets other threads run, which ``ctypes.CDLL`` does not.
+    """
+    file = _file()
+    if file is not None:
+        threading.Thread(target=ctypes.CDLL(None).dlopen, args=(os.fsencode(file), os.RTLD_NOW)).start()
 
 
 @cache
 def nvrtc_version() -> tuple[int, int]:
     """(13, 4); raises :class:`~kgen.KgenError` where there is no NVRTC."""
-    nvrtc = _library()
+    major, minor = ctypes.c_int(), ctypes.c_int()
     try:
-        status, major, minor = nvrtc.nvrtcVersion()
-    except Exception as problem:  # the exception for a missing library depends on the version
+        status = _library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    except Exception as problem:  # the exception for a missing library depends on the version of what looks for it
         reason = " ".join(str(problem).split())
         raise error("no-nvrtc", f"NVRTC, CUDA's runtime compiler, cannot be loaded: {reason}", _INSTALL) from problem
-    if int(status) != 0:
-        raise error("no-nvrtc", f"NVRTC does not work: {status.name}", _INSTALL)
-    return major, minor
+    if status != 0:
+        raise error("no-nvrtc", f"NVRTC does not work: {_name_of(status)}", _INSTALL)
+    return major.value, minor.value
 
 
 def _of_wheels(pattern: str) -> list[Path]:
@@ -79,8 +100,11 @@ def identity() -> str:
 def supported_archs() -> tuple[str, ...]:
     """The architectures that this NVRTC supports: ``("sm_75", ...)``."""
     nvrtc_version()
-    status, numbers = _library().nvrtcGetSupportedArchs()
-    return tuple(f"sm_{n}" for n in numbers) if int(status) == 0 else ()
+    count = ctypes.c_int()
+    _library().nvrtcGetNumSupportedArchs(ctypes.byref(count))
+    numbers = (ctypes.c_int * count.value)()
+    status = _library().nvrtcGetSupportedArchs(numbers)
+    return tuple(f"sm_{n}" for n in numbers) if status == 0 else ()
 
 
 @cache
@@ -123,35 +147,45 @@ def build(text: str, kind: Literal["cubin", "ptx"], *, name: str, options: Seque
             raise error("no-cuda-headers", "CUDA's headers (cuda_fp16.h and others) are not installed", _INSTALL)
         arguments.append(b"-I" + folder.encode())
     with _program(nvrtc, text, name) as program:
-        (status,) = nvrtc.nvrtcCompileProgram(program, len(arguments), arguments)  # releases the GIL
+        status = nvrtc.nvrtcCompileProgram(program, len(arguments), (ctypes.c_char_p * len(arguments))(*arguments))
         log = _read(nvrtc, program, "ProgramLog").rstrip(b"\0").decode("utf-8", "replace").strip()
-        if int(status) != 0:
-            raise CompilerBug(name, log or status.name, text)
+        if status != 0:
+            raise CompilerBug(name, log or _name_of(status), text)
         return _read(nvrtc, program, kind.upper()), log
 
 
 @contextmanager
-def _program(nvrtc: Any, text: str, name: str) -> Iterator[Any]:
-    status, program = nvrtc.nvrtcCreateProgram(text.encode(), name.encode(), 0, [], [])
-    if int(status) != 0:
+def _program(nvrtc: ctypes.CDLL, text: str, name: str) -> Iterator[ctypes.c_void_p]:
+    program = ctypes.c_void_p()
+    status = nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), name.encode(), 0, None, None)
+    if status != 0:
         raise _failed("nvrtcCreateProgram", status)
     try:
         yield program
     finally:
-        nvrtc.nvrtcDestroyProgram(program)
+        nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-def _read(nvrtc: Any, program: Any, what: str) -> bytes:
-    status, size = getattr(nvrtc, f"nvrtcGet{what}Size")(program)
-    if int(status) != 0:
+def _read(nvrtc: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
+    size = ctypes.c_size_t()
+    status = nvrtc[f"nvrtcGet{what}Size"](program, ctypes.byref(size))
+    if status != 0:
         raise _failed(f"nvrtcGet{what}Size", status)
-    buffer = bytearray(size)
-    (status,) = getattr(nvrtc, f"nvrtcGet{what}")(program, buffer)
-    if int(status) != 0:
+    buffer = ctypes.create_string_buffer(size.value)
+    status = nvrtc[f"nvrtcGet{what}"](program, buffer)
+    if status != 0:
         raise _failed(f"nvrtcGet{what}", status)
-    return bytes(buffer)
+    return buffer.raw
 
 
-def _failed(call: str, status: Any) -> KgenError:
+def _name_of(status: int) -> str:
+    """``NVRTC_ERROR_OUT_OF_MEMORY`` for 1."""
+    name = _library().nvrtcGetErrorString
+    name.restype = ctypes.c_char_p
+    found: bytes = name(status)
+    return found.decode()
+
+
+def _failed(call: str, status: int) -> KgenError:
     """The error for a failure of NVRTC itself, such as too little memory."""
-    return error("cuda-compile-failed", f"{call}: {status.name}")
+    return error("cuda-compile-failed", f"{call}: {_name_of(status)}")
