@@ -29,7 +29,8 @@ from kgen.dtypes import (
     UINT64 as uint64,
     DType,
 )
-from kgen.jit import Kernel, jit
+from kgen.jit import jit
+from kgen.kernel import Kernel
 from kgen.lints import LintWarning
 from kgen.spec import OpenSpec, Spec, spec
 from kgen.version import VERSION as __version__

@@ -9,7 +9,8 @@ from kgen.call.gradient import Gradient
 from kgen.call.pair import BackwardHalf, ForwardHalf, Pair
 from kgen.call.tangent import Tangent
 from kgen.diagnostics import public
-from kgen.jit import Kernel, jit
+from kgen.jit import jit
+from kgen.kernel import Kernel
 
 
 @public

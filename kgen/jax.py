@@ -12,7 +12,8 @@ from kgen.diagnostics import error, public
 from kgen.dtypes import DTYPES, DType
 from kgen.ir.graph import IndexMap
 from kgen.jax_gradients import differentiable
-from kgen.jit import Kernel, jit
+from kgen.jit import jit
+from kgen.kernel import Kernel
 from kgen.records import dataclass
 from kgen.spec import Spec, c_strides
 
@@ -77,7 +78,7 @@ def _register(kernel: Kernel) -> tuple[str, int]:
     """The name and the number by which XLA knows a kernel.  They depend on the program alone, as compiled calls may be
     kept.
     """
-    from kgen.call.fastpath.native import extension
+    from kgen.call.extension import extension
     from kgen.runtime.xla_ffi import handlers, register
 
     ffi = _jax().ffi

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kgen.call.arguments import bind
 from kgen.diagnostics import KgenError
 from kgen.dtypes import Kind
-from kgen.jit import Kernel
+from kgen.kernel import Kernel
 from kgen.records import dataclass
 from kgen.spec import Spec
 

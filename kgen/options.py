@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from kgen.program import Program
 from kgen.records import dataclass
+
+if TYPE_CHECKING:
+    from kgen.program import Program
 
 
 @dataclass(frozen=True, slots=True)

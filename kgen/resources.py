@@ -54,13 +54,13 @@ def identity() -> str:
 
 
 def _files(path: str) -> Iterator[tuple[str, int, int]]:
-    """All files below a folder but what Python compiles: path, bytes, and when it was written."""
+    """All files below a folder but what is compiled from them: path, bytes, and when it was written."""
     with os.scandir(path) as entries:
         for entry in entries:
             if not entry.is_dir():
                 status = entry.stat()
                 yield entry.path, status.st_size, status.st_mtime_ns
-            elif entry.name != "__pycache__":
+            elif entry.name not in ("__pycache__", "compiled"):  # the second: templates
                 yield from _files(entry.path)
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from kgen.diagnostics import error, public
 from kgen.dtypes import Kind
-from kgen.jit import Kernel, jit
+from kgen.jit import jit
+from kgen.kernel import Kernel
 from kgen.spec import Spec, c_strides
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from kgen.call.autograd import mark_integers, one_by_one, within_dual_level
 from kgen.call.derived import Derived
 from kgen.call.saving import is_differentiable
 from kgen.diagnostics import KgenError
-from kgen.jit import Kernel
+from kgen.kernel import Kernel
 from kgen.records import dataclass
 from kgen.spec import Spec
 

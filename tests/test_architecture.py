@@ -75,6 +75,7 @@ LAYERS = [
     "explain.py bindings",
     "aot.py call",
     "library",
+    "kernel.py",
     "jit.py",
     "autodiff.py",
     "torch.py torch_gradients.py jax_gradients.py jax.py",

@@ -23,7 +23,7 @@ from kgen.spec import Shape
 
 if TYPE_CHECKING:  # imported where a call needs them, so that `jit` stays cheap
     from kgen.call.arguments import ArrayValue, Value
-    from kgen.call.fastpath import FastCall, ObservedCall, ViewAddress
+    from kgen.call.fastpath import ObservedCall, ViewAddress
     from kgen.call.outputs import Outputs
     from kgen.call.session import Session
     from kgen.runtime.backend import CudaBackend, HostBackend
@@ -143,22 +143,24 @@ class CallRecord:
 
 @dataclass(slots=True)
 class Engine:
-    """Calls of one program, with caches of everything lowered and compiled for it."""
+    """Calls of one program, with caches of everything lowered and compiled for it.
+
+    ``key``: the name under which the first call is kept on disk; empty: it is not.
+    """
 
     program: Program
     name: str
     device: str | None
     options: Options
     lowering: CachedLowering = field(init=False)
-    ran_on: str | None = None  # the device of the last call
-    fast_calls: list[FastCall] = field(init=False)
-    _fast: FastCalls = field(default_factory=FastCalls)
+    fast: FastCalls = field(default_factory=FastCalls)
+    key: str = ""
+    _first: tuple[Lowered, Module] | None = None  # what the first call ran, until it is kept
     _records: dict[Lowered, CallRecord] = field(default_factory=dict)
     _loaded: dict[object, LoadedKernels] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.lowering = CachedLowering(self.program)
-        self.fast_calls = self._fast.calls
 
     @opaque
     def call(
@@ -168,6 +170,7 @@ class Engine:
             if shape is None:
                 self._add_fast_call(call)  # before the launch: what fails here has changed no array
             call.launch()
+            self._keep_first(call)
         return call.outputs.results()
 
     @contextmanager
@@ -189,7 +192,7 @@ class Engine:
         with open_session(backend, arrays, stream) as session:
             outputs = Outputs(values, outs, session)
             lowered, launcher = self._lower(backend, operands, outputs)
-            self.ran_on = str(backend.device)
+            self.fast.ran_on = str(backend.device)
             yield PreparedCall(self, args, named, out, outputs, lowered, launcher)
 
     def _lower(
@@ -210,11 +213,27 @@ class Engine:
             self.lowering.add(operands, found.typed, found.lowered)
         lowered = self.lowering(operands, target, outputs.allocate)
         if found is not None and found.lowered is lowered:
+            self._first = lowered, found.module
             return lowered, self.launcher(backend, lowered, found.module)
         module = self.module(lowered)
+        self._first = lowered, module
         launcher = self.launcher(backend, lowered, module)
         keep(key, target, StoredLowering(self.lowering.specialise(self.program, operands), lowered, module))
         return lowered, launcher
+
+    def _keep_first(self, call: PreparedCall) -> None:
+        """Keep the first call on disk, unless a later process has to do more than to launch."""
+        first, self._first = self._first, None
+        session = call.session
+        if not self.key or first is None or first[0] is not call.lowered or self.lowering.lints:
+            return
+        # Where a process has a GPU, NumPy's arrays go there unless the device is given.
+        placed = self.device is not None or all(array.device is not None for array in call.arrays())
+        if placed and session.staging is None and not session.is_given and not session.adapter.waits:
+            from kgen.call import stored_call
+
+            if stored_call.is_plain(call.launcher):
+                stored_call.keep(self.key, self.name, first[1].text, call.observed())
 
     def _add_fast_call(self, call: PreparedCall) -> None:
         """Add a fast path for calls like this one, from the second call on.
@@ -230,9 +249,9 @@ class Engine:
         if record.calls == 1:
             kinds = (*map(type, call.args), type(call.out), *call.named)
             code = (id(call.lowered.specialised), call.lowered.schedules, call.launcher.module)
-            self._fast.add_class((*code, session.adapter, kinds), call.observed)
+            self.fast.add_class((*code, session.adapter, kinds), call.observed)
         elif record.calls & (record.calls - 1) == 0:
-            self._fast.add_layout(call.observed())
+            self.fast.add_layout(call.observed())
 
     def launcher(self, backend: HostBackend | CudaBackend, lowered: Lowered, module: Module | None = None) -> Launcher:
         """The kernels, loaded on a device, without those that have no elements to compute.

@@ -27,12 +27,14 @@ class _Class(NamedTuple):
 
 @dataclass(slots=True)
 class FastCalls:
-    """``calls``: what each call tries.  ``_counts``: layouts that each kernel was called on.
+    """``calls``: what each call tries.  ``ran_on``: the device of the last call, which a fast path sets.
+    ``_counts``: layouts that each kernel was called on.
 
     Several threads may add at the same time, so computations have numbers that no other has had.
     """
 
     calls: list[FastCall] = field(default_factory=list)
+    ran_on: str | None = None
     _of_layouts: list[FastCall] = field(default_factory=list)
     _classes: dict[Hashable, _Class] = field(default_factory=dict)
     _numbers: dict[object, int] = field(default_factory=dict)
@@ -45,9 +47,13 @@ class FastCalls:
 
         made = same_layout_call(call)
         if made is not None:
-            self._of_layouts[MAX_LAYOUTS - 1 :] = []
-            self._of_layouts.insert(0, made)
-            self._update()
+            self.add(made)
+
+    def add(self, made: FastCall) -> None:
+        """Add a fast path for calls of one layout."""
+        self._of_layouts[MAX_LAYOUTS - 1 :] = []
+        self._of_layouts.insert(0, made)
+        self._update()
 
     def add_class(self, kernel: Hashable, observed: Callable[[], ObservedCall]) -> None:
         """At the second layout for the same ``kernel``, add a fast path for its class: more layouts will follow.
@@ -57,7 +63,7 @@ class FastCalls:
         layouts_of = self._counts[kernel] = self._counts.get(kernel, 0) + 1
         if layouts_of == 1 or (layouts_of > MANY_LAYOUTS and layouts_of % 4):
             return
-        from kgen.call.fastpath import class_of, same_class_call
+        from kgen.call.fastpath.same_class import class_of, same_class_call
 
         found = class_of(observed())
         if found is None:

@@ -60,7 +60,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Run the program FILE (`-`: standard input) or TEXT on real data."""
-    from kgen.jit import Kernel
+    from kgen.kernel import Kernel
 
     program, base = options.read(file, text)
     scalars = _scalars(program, params)
@@ -71,7 +71,7 @@ def command(
     options.keep_program(file, map(Path, written))
     check_names(written)
     flags = options.options_of(fmad, fast, deterministic)
-    kernel = Kernel(program, name=base, device=device, options=flags)
+    kernel = Kernel(lambda: program, base, device, flags)
     with terminal.working("reading files", quiet=as_json) as say:
         arrays = _arrays(files, options.parse_dtypes(dtype_text))
         say(f"compiling and running {base}")

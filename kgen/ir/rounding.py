@@ -7,16 +7,18 @@ through float32, and wrap where kgen saturates.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
 from kgen.dtypes import DType
-from kgen.ir.graph import CastMode
 from kgen.records import dataclass
-from kgen.syntax.tree import RoundingMode
+
+if TYPE_CHECKING:  # the adapter of NumPy, which most calls use, needs none of these
+    from kgen.ir.graph import CastMode
+    from kgen.syntax.tree import RoundingMode
 
 Array = NDArray[Any]
 

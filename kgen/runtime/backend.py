@@ -12,6 +12,7 @@ from kgen.diagnostics import KgenError, error, shown
 from kgen.options import Options
 from kgen.partition.step import Step
 from kgen.records import dataclass
+from kgen.runtime.code import load_code
 from kgen.runtime.launcher import LoadedKernels
 from kgen.runtime.parameters import Signature
 from kgen.schedule.target import PORTABLE, Target, target_of
@@ -34,10 +35,7 @@ class HostBackend:
         """A compiler that runs in a process of its own needs no loading."""
 
     def load(self, module: Module, steps: Sequence[Step], name: str, options: Options) -> LoadedKernels:
-        from kgen.runtime.cpu.module import CpuModule
-
-        kernels = [e.name for e in module.entries]
-        loaded = CpuModule.load(module.text, kernels, name=f"{name}.cu")
+        loaded = load_code("cpu", module.text, [e.name for e in module.entries], name, options)
         return LoadedKernels(module.entries, Signature.of(module.entries, steps), loaded, options.pdl)
 
 
@@ -56,17 +54,7 @@ class CudaBackend:
         load_ahead()
 
     def load(self, module: Module, steps: Sequence[Step], name: str, options: Options) -> LoadedKernels:
-        from kgen.runtime.cuda.compiler import compile_cubin, flags
-        from kgen.runtime.cuda.device import device_info
-        from kgen.runtime.cuda.module import CudaModule
-
-        arch = device_info(self.device.index).arch
-        cubin = compile_cubin(
-            module.text, name=f"{name}.cu", arch=arch, options=flags(arch, options.fmad, options.fast)
-        )
-        loaded = CudaModule.load(cubin, self.device.index)
-        for entry in module.entries:
-            loaded.load_kernel(entry.name)
+        loaded = load_code(str(self.device), module.text, [e.name for e in module.entries], name, options)
         return LoadedKernels(module.entries, Signature.of(module.entries, steps), loaded, options.pdl)
 
 

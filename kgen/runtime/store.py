@@ -30,15 +30,15 @@ from typing import Literal
 from kgen.records import dataclass
 from kgen.runtime import folders
 
-Kind = Literal["cubin", "cpu", "lowering"]
+Kind = Literal["cubin", "cpu", "lowering", "call"]
 
-SUFFIX: dict[Kind, str] = {"cubin": ".cubin", "cpu": ".so", "lowering": ".lowering"}
+SUFFIX: dict[Kind, str] = {"cubin": ".cubin", "cpu": ".so", "lowering": ".lowering", "call": ".call"}
 MAX_BYTES = 512 * 2**20  #: of each kind; the least recently used are removed
 _MAX_NOTE = 200
 _MAX_NAME = 60
 _TRAILER = 2 + 32  # the length of the note, and the digest
-#: Entries kept in memory: host libraries stay loaded instead, and lowerings are read once.
-_IN_MEMORY = {"cubin": 256, "cpu": 0, "lowering": 0}
+#: Entries kept in memory: host libraries stay loaded instead, and lowerings and calls are read once.
+_IN_MEMORY = {"cubin": 256, "cpu": 0, "lowering": 0, "call": 0}
 _PUTS_BETWEEN_SHRINKS = 64
 _ATTEMPTS = 5  # to write while another process removes the folder
 
@@ -130,7 +130,7 @@ class Store:
         """Stop writing to the folder, with one warning."""
         with self._lock:
             first, self._problem = self._problem is None, why
-        if first and self.kind != "lowering":  # one warning, from the store of the kernels
+        if first and self.kind in ("cubin", "cpu"):  # one warning, from the store of the kernels
             folders.note(
                 f"kgen cannot keep compiled kernels in {self._folder}: {why}; they are kept until this process ends "
                 "(set KGEN_CACHE_DIR to use another folder)"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kgen.call.fastpath import native
+from kgen.call import extension as built
 
 SOURCE = Path(__file__).parents[2] / "kgen" / "_call.c"
 
@@ -40,5 +40,5 @@ def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Which of the two recognises calls."""
     chosen: str = request.param
     module = request.getfixturevalue("extension") if chosen == "c" else None
-    monkeypatch.setattr(native, "extension", lambda: module)
+    monkeypatch.setattr(built, "extension", lambda: module)
     return chosen

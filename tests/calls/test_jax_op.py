@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.call.fastpath import native
+from kgen.call import extension
 from kgen.runtime import xla_ffi
 
 jax = pytest.importorskip("jax", minversion="0.5", reason="jax is not installed")
@@ -110,7 +110,7 @@ def test_an_error_of_a_call_is_xla_s(how: str) -> None:
     def called(request: xla_ffi.Request) -> None:
         raise ValueError("planted")
 
-    on_host, _ = xla_ffi.handlers(native.extension())
+    on_host, _ = xla_ffi.handlers(extension.extension())
     xla_ffi.register(len(how), called)
     name = f"kgen_test_planted_{how}"  # registered once in a process
     jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(on_host), platform="cpu")

@@ -241,7 +241,7 @@ def test_launches_are_the_full_paths(
         for _ in range(STEPS):
             args = [array(x, shape, d) for x, d in zip(layouts, dtypes, strict=False)]
             out = array(replace(layouts[-1], missing=(False,) * rank), shape, FLOAT32) if given else None
-            full._engine.fast_calls.clear()
+            full._fast_calls.clear()
             found, wanted = called(fast, launches, args, out), called(full, launches, args, out)
             assert found == wanted, (shape, dtypes, layouts)  # without the arrays, which pytest would read
             step(rng, shape, layouts)
@@ -285,7 +285,7 @@ def test_a_new_layout_of_a_known_class_is_not_lowered(
     for n in range(3, 40):
         kernel(*arrays(n))
     assert len(lowered) <= (5 if name == "transposed" else 0)
-    assert len(kernel._engine.fast_calls) <= (3 if name == "transposed" else 1), "they differ in more than a key"
+    assert len(kernel._fast_calls) <= (3 if name == "transposed" else 1), "they differ in more than a key"
     assert len(launches) >= 37
 
 
@@ -324,7 +324,7 @@ def test_kernels_for_sizes_within_a_factor_of_four_are_as_fast(
         if len(lowered) > known:
             continue
         schedule = launches[0][1]
-        full._engine.fast_calls.clear()
+        full._fast_calls.clear()
         chosen.clear()
         full(*args)
         for facts, choice in chosen[:1]:  # the rest is of traced numbers
@@ -345,6 +345,6 @@ def test_classes_of_most_calls_are_tried_first(launches: list[Launch], how: str)
     for pair, times in zip(pairs, (2, 5, 2), strict=True):
         for n in range(times):
             kernel(*pair(70 + n))
-    calls = kernel._engine.fast_calls
+    calls = kernel._fast_calls
     found = [[call(pair(90), None, None, {}) is not NotImplemented for pair in pairs].index(True) for call in calls]
     assert found == ([1, 0, 2] if how == "c" else [0, 1, 2])

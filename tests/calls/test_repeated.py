@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.jit import Kernel
+from kgen.kernel import Kernel
 from kgen.runtime.cuda.driver import probe
 
 
@@ -87,7 +87,7 @@ def learnt(kernel: Kernel, *args: Any, **named: Any) -> Kernel:
     """The kernel after calls that it recognises from now on."""
     for _ in range(3):
         kernel(*args, **named)
-    assert kernel._engine.fast_calls
+    assert kernel._fast_calls
     return kernel
 
 
@@ -99,7 +99,7 @@ def test_the_extension_is_used(how: str) -> None:
     """What this folder means to test is what runs."""
     a = numpy_array(8)
     kernel = learnt(jit("param s: float = 1.0\nout = a * s"), a, s=2.0)
-    assert (type(kernel._engine.fast_calls[0]).__module__ == "kgen._call") is (how == "c")
+    assert (type(kernel._fast_calls[0]).__module__ == "kgen._call") is (how == "c")
 
 
 def test_recognised_calls_compute(make: Make) -> None:
@@ -228,7 +228,7 @@ def test_more_layouts_than_are_remembered(make: Make) -> None:
     for _ in range(6):
         for x in arrays:
             assert same(kernel(x), x + 1)
-    assert len(kernel._engine.fast_calls) <= 8
+    assert len(kernel._fast_calls) <= 8
 
 
 def test_read_only_numpy() -> None:

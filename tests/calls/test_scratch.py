@@ -14,7 +14,7 @@ import pytest
 
 import kgen
 from kgen.diagnostics import error
-from kgen.jit import Kernel
+from kgen.kernel import Kernel
 from kgen.runtime.cpu.module import CpuModule, Scratch
 from kgen.runtime.launcher import PER_THREAD_STREAM
 
@@ -75,8 +75,8 @@ def learnt(kernel: Kernel, x: Any) -> Any:
     """What recognises the call from now on."""
     for _ in range(3):
         kernel(x, s=1.0)
-    assert kernel._engine.fast_calls
-    return kernel._engine.fast_calls[0]
+    assert kernel._fast_calls
+    return kernel._fast_calls[0]
 
 
 def test_recognised(case: tuple[Kernel, Any], how: str, allocations: Allocations) -> None:

@@ -14,7 +14,7 @@ from kgen.codegen.spelling import FAST
 from kgen.diagnostics import KgenError
 from kgen.ir.graph import Graph as IR
 from kgen.ir.printer import print_kernel
-from kgen.jit import Kernel
+from kgen.kernel import Kernel
 from kgen.pipeline import load
 
 from .arrays import Array, Recipe, dense, pinned

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kgen import KgenError, jit
-from kgen.jit import Kernel
+from kgen.kernel import Kernel
 
 from . import reductions, updates
 from .arrays import Array, Recipe

@@ -81,7 +81,7 @@ def test_the_wheel_has_the_extension(built: Path, installed: Path) -> None:
 import sys, kgen, numpy
 k = kgen.jit("out = a + 1", device="cpu")
 for _ in range(3): k(numpy.ones(4, "f"))
-print(type(k._engine.fast_calls[0]).__module__)
+print(type(k._fast_calls[0]).__module__)
 """
     argv = [sys.executable, "-P", "-c", code]
     environ = {**os.environ, "PYTHONPATH": str(installed)}

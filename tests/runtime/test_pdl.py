@@ -25,7 +25,7 @@ def made(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tup
     monkeypatch.setattr(cuda_module, "device_info", lambda device: info)
     monkeypatch.setattr(libcuda, "launch", lambda: None)
     found = CudaModule(0, 0)
-    monkeypatch.setattr(found, "_function", lambda kernel: 5)
+    monkeypatch.setattr(found, "function", lambda kernel: 5)
     return found, request.param >= (9, 0)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import kgen
-from kgen.jit import Kernel
+from kgen.kernel import Kernel
 
 
 class _Respelled(ast.NodeTransformer):

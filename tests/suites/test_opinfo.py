@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import kgen
-from kgen.jit import Kernel
+from kgen.kernel import Kernel
 from tests.fuzz.batch import Batch, Collected, collecting, running
 from tests.suites.opinfo_decided import DECIDED
 from tests.suites.opinfo_programs import SPELLINGS

@@ -34,12 +34,20 @@ if TYPE_CHECKING:
 FastCall = Callable[[tuple[Any, ...], Any, Any, Mapping[str, Any]], Any]
 
 
+class Ran(Protocol):
+    """Where a fast path notes the device that it ran on."""
+
+    ran_on: str | None
+
+
 class Caller(Protocol):
-    """The engine of a call.  A fast path sets ``ran_on``."""
+    """The engine of a call."""
 
     program: Program
     lowering: CachedLowering
-    ran_on: str | None
+
+    @property
+    def fast(self) -> Ran: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +276,8 @@ def _value(text: FunctionText, variable: Variable, pointers: Sequence[str], scal
 
 def build_function(text: FunctionText, call: ObservedCall, local: Mapping[str, str]) -> FastCall:
     """Write the return of the outputs (the caller's own, or the allocated y0, y1, ...), and compile the function."""
-    text.names |= {"engine": call.engine, "here": call.engine.ran_on}
-    text.lines.append("engine.ran_on = here")
+    text.names |= {"fast": call.engine.fast, "here": call.engine.fast.ran_on}
+    text.lines.append("fast.ran_on = here")
     fresh = [o.name for o in call.operands if o.fresh]
     results = [local.get(o.name) or f"y{fresh.index(o.name)}" for o in call.engine.program.outputs]
     returned = results[0] if len(results) == 1 else f"({', '.join(results)})" if results else "None"

@@ -6,30 +6,19 @@ it.
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgen.arrays.base import Guards
+from kgen.call import extension as loaded
 from kgen.call.arguments import ScalarValue
+from kgen.call.extension import called, driver_functions, guarded
 from kgen.call.fastpath.codegen import FastCall, ObservedCall, alignment_of
-from kgen.call.fastpath.layout_class import LayoutClass
-from kgen.call.fastpath.native_rules import native_rules
-from kgen.runtime.launcher import Launcher
 from kgen.runtime.scalars import pack
-from kgen.runtime.stream import stream_handle
 
-
-@cache
-def extension() -> Any:
-    """The compiled module, or None."""
-    try:
-        return import_module("kgen._call")
-    except ImportError:
-        return None
+if TYPE_CHECKING:
+    from kgen.call.fastpath.layout_class import LayoutClass
+    from kgen.runtime.launcher import Launcher
 
 
 def native_call(
@@ -43,38 +32,46 @@ def native_call(
 
     ``layouts``: what to recognise instead of one layout.
     """
-    module = extension()
-    if module is None or isinstance(call.out, list) or not call.has_plain_scalars():
+    module = loaded.extension()
+    described = None if module is None else description(call, guards, local, distances, layouts)
+    try:
+        return None if described is None else module.Call(**described)
+    except OverflowError:  # too many arrays or parameters
         return None
-    numbers = _numbers(call)
+
+
+def description(
+    call: ObservedCall,
+    guards: Guards,
+    local: Mapping[str, str],
+    distances: Sequence[tuple[int, int, bool, int, int]],
+    layouts: LayoutClass | None = None,
+) -> dict[str, Any] | None:
+    """What a ``Call`` of the extension takes; None for calls that it does not support."""
+    if isinstance(call.out, list) or not call.has_plain_scalars():
+        return None
+    numbers = numbers_of(call)
     array_numbers = {local[name]: numbers[name] for name in local}
     image = call.launcher.parameter_image()
     variables = _variables(call, numbers, image, layouts)
     launches = _launches(call.launcher, on_cuda=guards.stream is not None)
-    memory = _memory(call, guards, numbers, distances)
+    memory = _memory(call, numbers, distances)
     if layouts is not None:
         memory |= _any_layout(call, guards, layouts, {local[name]: name for name in local}, numbers)
     if variables is None or launches is None or memory["rules"] is NotImplemented:
         return None
-    try:
-        found: FastCall = module.Call(
-            **_conditions(call, guards, array_numbers),
-            **memory,
-            mark_written=guards.mark_written,
-            written=tuple(numbers[o.name] for o in call.operands if o.writes and not o.fresh),
-            moves=call.adapter.moves,
-            views=guards.views,
-            current=guards.stream,
-            handle=stream_handle,
-            engine=call.engine,
-            here=call.engine.ran_on,
-            image=bytes(image),
-            variables=variables,
-            **launches,
-        )
-    except OverflowError:  # too many arrays or parameters
-        return None
-    return found
+    return {
+        **_conditions(call),
+        **guarded(guards, array_numbers),
+        **memory,
+        "written": tuple(numbers[o.name] for o in call.operands if o.writes and not o.fresh),
+        "moves": call.adapter.moves,
+        "engine": call.engine.fast,
+        "here": call.engine.fast.ran_on,
+        "image": bytes(image),
+        "variables": variables,
+        **launches,
+    }
 
 
 def _outs(call: ObservedCall) -> list[Any]:
@@ -82,7 +79,7 @@ def _outs(call: ObservedCall) -> list[Any]:
     return [] if call.out is None else list(call.out) if isinstance(call.out, tuple) else [call.out]
 
 
-def _numbers(call: ObservedCall) -> dict[str, int]:
+def numbers_of(call: ObservedCall) -> dict[str, int]:
     """The number of each object that the caller passes."""
     numbers = {name: i for i, name in enumerate(call.passed())}
     first = len(numbers)
@@ -124,29 +121,20 @@ def _variables(
     return tuple(variables)
 
 
-def _conditions(call: ObservedCall, guards: Guards, numbers: Mapping[str, int]) -> dict[str, Any]:
-    """The conditions of a call like this one.  ``numbers``: of each array, by its name in ``guards``."""
+def _conditions(call: ObservedCall) -> dict[str, Any]:
+    """The number and the types of the arguments."""
     outs = _outs(call)
-    conditions = [
-        (numbers[f.array] if isinstance(f.array, str) else f.array, f.path, f.call, f.expected)
-        for f in guards.attributes
-    ]
     return {
         "args": len(call.args),
         "names": tuple(call.named),
         "outs": len(outs),
         "out_is_tuple": isinstance(call.out, tuple),
         "types": tuple(map(type, [*call.passed().values(), *outs])),
-        "alike": None if guards.alike is None else guards.alike[0],
-        "checked": () if guards.alike is None else tuple(numbers[name] for name in guards.alike[1]),
-        "same": tuple(numbers[name] for pair in guards.same for name in pair),
-        "conditions": tuple(conditions),
-        "unless": guards.unless,
     }
 
 
 def _memory(
-    call: ObservedCall, guards: Guards, numbers: Mapping[str, int], distances: Sequence[tuple[int, int, bool, int, int]]
+    call: ObservedCall, numbers: Mapping[str, int], distances: Sequence[tuple[int, int, bool, int, int]]
 ) -> dict[str, Any]:
     """Addresses of operands, allocations (their numbers count down from -1), and results."""
     fresh = [o for o in call.operands if o.fresh]
@@ -154,12 +142,10 @@ def _memory(
     results = tuple(names[o.name] for o in call.engine.program.outputs)
     made = [call.adapter.allocator(o.array.shape, o.array.strides, o.dtype, call.like) for o in fresh]
     return {
-        "pointer": guards.pointer,
-        "pointer_is_method": guards.pointer_call,
         "where": tuple(names[o.name] for o in call.operands),
         "place": tuple(alignment_of(o.array.pointer) for o in call.operands),
         "apart": tuple(distances),
-        "fresh": tuple(map(_called, made)),
+        "fresh": tuple(map(called, made)),
         "results": results,
         "one_result": len(results) == 1,
         "rules": None,
@@ -175,6 +161,8 @@ def _any_layout(
         v.operand - len(call.operands): at for v, at in call.launcher.signature.offsets.items() if v.operand is not None
     }
     views = [(addresses[n], node) for n, node in enumerate(layouts.views) if n in addresses]
+    from kgen.call.fastpath.native_rules import native_rules
+
     rules = native_rules(layouts, numbers, guards.strides, units, views)
     makes = [call.adapter.class_allocator(o.dtype, call.like) for o in call.operands if o.fresh]
     return {"rules": NotImplemented if rules is None else rules, "fresh": tuple((make,) for make in makes)}
@@ -182,7 +170,7 @@ def _any_layout(
 
 def _launches(launcher: Launcher, *, on_cuda: bool) -> dict[str, Any] | None:
     """The kernels, and the functions that launch them; None where the driver has none of these."""
-    driver = _driver() if on_cuda else (0, 0, 0)
+    driver = driver_functions(on_cuda=on_cuda)
     if driver is None:
         return None
     return {
@@ -194,23 +182,3 @@ def _launches(launcher: Launcher, *, on_cuda: bool) -> dict[str, Any] | None:
         "set_context": driver[2],
         "context": launcher.module.context() if on_cuda and launcher.names else 0,
     }
-
-
-def _called(make: Any) -> tuple[Any, ...]:
-    """A function without arguments as a function and its arguments: C calls a partial's function directly."""
-    return (make.func, *make.args) if isinstance(make, partial) and not make.keywords else (make,)
-
-
-@cache
-def _driver() -> tuple[int, int, int] | None:
-    """The addresses of the driver's functions, in the library that the bindings have loaded."""
-    try:
-        library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-        found = [ctypes.cast(library[name], ctypes.c_void_p).value for name in _FUNCTIONS]
-    except (OSError, AttributeError):
-        return None
-    launch, get, put = (int(address or 0) for address in found)
-    return launch, get, put
-
-
-_FUNCTIONS = ("cuLaunchKernelEx", "cuCtxGetCurrent", "cuCtxSetCurrent")

@@ -7,12 +7,14 @@ import ctypes
 import gc
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from kgen.diagnostics import KgenError, error
 from kgen.runtime.cpu import build
-from kgen.schedule.launch import ALL_CLUSTERS, Launch
+
+if TYPE_CHECKING:
+    from kgen.schedule.launch import Launch
 
 Dim3 = tuple[int, int, int]
 
@@ -65,8 +67,16 @@ class CpuModule:
         return self._entries[kernel], *launch.grid, *launch.block, 1, 1, 1, 0, params, threads, False
 
     def native_launch(self, kernel: str, launch: Launch, pdl: bool) -> tuple[Any, ...]:
-        address = ctypes.cast(self._entries[kernel], ctypes.c_void_p).value  # type: ignore[arg-type]
-        return address, launch.grid, launch.block, 0, int(self._one_os_thread), (1, 1, 1), False, False
+        return self.function(kernel), launch.grid, launch.block, 0, int(self._one_os_thread), (1, 1, 1), False, False
+
+    def function(self, kernel: str) -> int:
+        """The address of what launches a kernel."""
+        return ctypes.cast(self._entries[kernel], ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+
+    @staticmethod
+    def context() -> int:
+        """The CPU has none."""
+        return 0
 
     @staticmethod
     def start(entry: Callable[..., Any], *arguments: Any) -> Any:
@@ -95,6 +105,8 @@ class CpuModule:
 
     @staticmethod
     def clusters(kernel: str, launch: Launch) -> int:
+        from kgen.schedule.launch import ALL_CLUSTERS
+
         return ALL_CLUSTERS
 
     def recover(self, kernel: str, arguments: tuple[Any, ...], status: Any) -> None:

@@ -78,6 +78,11 @@ def library() -> ctypes.CDLL:
     return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
 
 
+def address(name: str) -> int:
+    """Of a function, for C."""
+    return ctypes.cast(library()[name], c_void_p).value or 0
+
+
 def _called(name: str) -> Callable[..., tuple[Any, ...]]:
     symbol, result, arguments = _CALLS[name]
     function = library()[symbol]

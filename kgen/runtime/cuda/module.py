@@ -23,10 +23,10 @@ from kgen.runtime.cuda.driver import (
     launch_failed,
     require,
 )
-from kgen.schedule.launch import ALL_CLUSTERS, Launch
 
 if TYPE_CHECKING:
     from kgen.runtime.cuda.memory import DeviceBuffer
+    from kgen.schedule.launch import Launch
 
 Dim3 = tuple[int, int, int]
 
@@ -71,7 +71,7 @@ class CudaModule:
     def load_kernel(self, kernel: str) -> KernelAttributes:
         """Loads one kernel, as a capture needs, and returns its resources."""
         with on(self.device), explained(f"loading {kernel}"):
-            function = self._function(kernel)
+            function = self.function(kernel)
 
             def attribute(name: str) -> int:
                 kind = driver.FUNCTION_ATTRIBUTES[name]
@@ -87,14 +87,14 @@ class CudaModule:
     def launch_arguments(self, kernel: str, launch: Launch, params: int, stream: int, pdl: bool) -> tuple[Any, ...]:
         """The arguments of :attr:`start` for a launch, which can be reused."""
         config = _config(self._grid(kernel, launch), launch.block, stream, pdl=pdl and self._has_pdl)
-        return config, self._function(kernel), params, 0
+        return config, self.function(kernel), params, 0
 
     status_source = "{result}"
     resize_source = "{launch}[0].gridDimX, {launch}[0].gridDimY, {launch}[0].gridDimZ = {grid}"
 
     def native_launch(self, kernel: str, launch: Launch, pdl: bool) -> tuple[Any, ...]:
         grid = self._grid(kernel, launch)
-        return self._function(kernel), grid, launch.block, 0, 0, (1, 1, 1), False, pdl and self._has_pdl
+        return self.function(kernel), grid, launch.block, 0, 0, (1, 1, 1), False, pdl and self._has_pdl
 
     def _grid(self, kernel: str, launch: Launch) -> Dim3:
         """The grid of a launch; a persistent kernel has as many clusters as fit the device."""
@@ -104,12 +104,14 @@ class CudaModule:
         """How many clusters fit the device at a time; ``ALL_CLUSTERS`` where they are not persistent."""
         cluster = launch.rule.persistent_cluster
         if not cluster:
+            from kgen.schedule.launch import ALL_CLUSTERS
+
             return ALL_CLUSTERS
         found = self._active_clusters.get(kernel)
         if found is None:
             config = _config((1024 * cluster, 1, 1), launch.block, 0, cluster=(cluster, 1, 1))
             with on(self.device), explained(f"{kernel}: how many clusters fit"):
-                most = driver.cuOccupancyMaxActiveClusters(self._function(kernel), config)
+                most = driver.cuOccupancyMaxActiveClusters(self.function(kernel), config)
                 found = self._active_clusters[kernel] = check("cuOccupancyMaxActiveClusters", most)
         return found
 
@@ -166,7 +168,7 @@ class CudaModule:
         ``params`` is the address of a ``void*[]``, as for ``cuLaunchKernel``, ``stream`` a raw handle (0: the legacy
         default stream), ``grid`` counts blocks, also with a cluster.
         """
-        function = self._function(kernel)
+        function = self.function(kernel)
         if shared > _DEFAULT_SHARED and shared > self._shared.get(kernel, 0):
             self._allow(kernel, function, "MAX_DYNAMIC_SHARED_SIZE_BYTES", shared)
             self._shared[kernel] = shared
@@ -178,7 +180,8 @@ class CudaModule:
         if status:
             self.recover(kernel, arguments, status)
 
-    def _function(self, kernel: str) -> int:
+    def function(self, kernel: str) -> int:
+        """The handle of a kernel."""
         function = self._functions.get(kernel)
         if function is None:
             with explained(f"loading {kernel}"):

@@ -19,7 +19,7 @@ from unittest import mock
 
 import kgen
 from kgen import pipeline
-from kgen.jit import Kernel
+from kgen.kernel import Kernel
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.stored import stored_value
 from kgen.schedule.reduction import peel, rows
