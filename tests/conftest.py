@@ -13,6 +13,7 @@ import pytest
 
 from tests.build_products import make_products
 from tests.headers import compile_library, precompiled
+from tests.variants import is_variant
 
 # JAX would take three quarters of a GPU's memory for itself, in each of pytest-xdist's processes.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -72,6 +73,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not name_of(item.path).startswith(LONG))
     for item in items:
+        if is_variant(name_of(item.path), item.name):
+            item.add_marker(pytest.mark.whole)
         if is_fast(item.path) and not any(item.iter_markers("gpu")) and not any(item.iter_markers("whole")):
             item.add_marker(pytest.mark.fast)
         if name_of(item.path).startswith(OPTIMISED):

@@ -18,6 +18,7 @@ from kgen.codegen.templates import environment
 from kgen.dtypes import DTYPES
 from kgen.functions import FUNCTIONS, VIEWS
 from kgen.ir.ops import OPS
+from tests.variants import VARIANTS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "kgen"
@@ -296,3 +297,11 @@ def test_a_dtype_is_one_row() -> None:
                 listed, most = [*(node.keys if isinstance(node, ast.Dict) else node.elts)], 2
             found = [(n.value, n.lineno) for n in listed if isinstance(n, ast.Constant) and n.value in names]
             assert len(found) <= most, f"{path} names {found}"
+
+
+def test_variants_are_tests() -> None:
+    """What only ``-m whole`` runs is in a file that is there, and others of that file run by default."""
+    for file, tests in VARIANTS.items():
+        text = (ROOT / "tests" / file).read_text(encoding="utf-8")
+        defined = set(re.findall(r"^def (test_\w+)", text, re.MULTILINE))
+        assert tests.keys() <= defined, f"{file}: {tests.keys() - defined}"

@@ -37,20 +37,20 @@ def check_compiles(text: str) -> None:
     assert nvrtc.build(text, "ptx", name="hostile.cu", options=(*flags("sm_90", True, False), "-G"))[0]
 
 
-def batches(text: str, size: int = 12) -> list[list[str]]:
+def batches(text: str, size: int) -> list[list[str]]:
     """The words of a text, a few at a time."""
     words = text.split()
     return [words[i : i + size] for i in range(0, len(words), size)]
 
 
-@pytest.mark.parametrize("words", batches(WORDS + GENERATED), ids=lambda words: words[0])
+@pytest.mark.parametrize("words", batches(WORDS + GENERATED, 40), ids=lambda words: words[0])
 def test_names_of_inputs(words: list[str]) -> None:
     """Inputs may be called what they like: keywords, macros, intrinsics, and names that kgen itself makes."""
     text = kgen.jit(f"input {', '.join(words)}\nout = {' + '.join(words)}").source(rank=2)
     check_compiles(text)
 
 
-@pytest.mark.parametrize("words", batches(WORDS + GENERATED), ids=lambda words: words[0])
+@pytest.mark.parametrize("words", batches(WORDS + GENERATED, 12), ids=lambda words: words[0])
 def test_names_of_everything_else(words: list[str]) -> None:
     """So may outputs, temporaries, functions, params and updated arrays."""
     lines = ["param {0}: float", "param {1} = 2.0", "inout {2}", "def {3}({4}) = {4} * 2", "let {5} = {3}(a)",

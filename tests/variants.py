@@ -1,0 +1,68 @@
+"""Variants of tests that differ in size from others, not in kind: only ``pytest -m whole`` runs them."""
+
+from __future__ import annotations
+
+import re
+
+#: By file and test: a regular expression over the whole of the parameters' names; "" where a test has none.
+VARIANTS: dict[str, dict[str, str]] = {
+    "calls/test_interleaved.py": {"test_steps_and_first_elements": r".*-int8", "test_outputs": r".*-int8"},
+    # Each program once: for one target in Python, for the other one in C.
+    "calls/test_layout_classes.py": {
+        "test_launches_are_the_full_paths": r"python-.*-any GPU from sm_75 up|c-.*-sm_90 and later",
+    },
+    "calls/test_stored_lowering.py": {
+        "test_a_later_process_imports_neither_stages_nor_templates": r".*let e = .*",
+    },
+    "cli/test_failures.py": {"test_a_full_disk": r"kgen (explain .*|compile .* > /dev/full)"},
+    "cpu/test_cached.py": {"test_compiling_clearing_and_killing": "", "test_the_compiler_ends_with_kgen": r"2|15"},
+    "edge/test_edges.py": {"test_edge_values": r"f16|u64", "test_edge_values_as_for_users": r"i8"},
+    "fuzz/test_fuzz.py": {"test_random_programs": r"[5-9]"},
+    "fuzz/test_layouts.py": {"test_any_layout": r"[23]"},
+    "fuzz/test_reductions.py": {"test_random_reductions": r"[34]"},
+    "fuzz/test_updates.py": {"test_every_cut_computes_the_program": r"[23]", "test_random_updates": r"[23]"},
+    "gradients/test_programs.py": {"test_operators": r"\*\*-shapes1"},
+    "hostile/test_growth.py": {
+        "test_defs_that_multiply": r"places|choices|literals", "test_many_arguments_ahead_of_time": "",
+    },
+    "hostile/test_programs.py": {
+        "test_a_program_of_one_megabyte": "", "test_accepted": r"a chain of 3,000 choices",
+    },
+    "launcher/test_decisions.py": {"test_open_extents": r"any_columns", "test_every_length_has_a_kernel": r"f32|f16"},
+    "launcher/test_results.py": {"test_programs": r"any_columns|three_outputs|places"},
+    "launcher/test_wrong_arguments.py": {"test_sanitizers": r"elements"},
+    "package/test_build.py": {
+        "test_build_products_are_never_needed": r"gone|of another version",
+        "test_the_same_tree_gives_the_same_wheel": "",
+    },
+    "reductions/bits/test_few.py": {"test_few_rows": r"dense-float16|misaligned-float32|columns-float32"},
+    "reductions/bits/test_mixed_layouts.py": {"test_every_schedule_gives_the_same": r".*-(30|16)"},
+    "reductions/bits/test_nested.py": {"test_floats": r"float32-.*"},
+    "reductions/bits/test_number_of_rows.py": {
+        "test_bits": r"(add_rmsnorm|layernorm|cross_entropy|moments)-(100|5120|40000)",
+    },
+    "reductions/bits/test_schedules.py": {
+        "test_floats_by_every_schedule": r"\(12, 1001\)-columns", "test_other_floats": r"3-.*",
+    },
+    "reductions/bits/test_threads.py": {"test_floats": r"1000-dense-1", "test_other_types": r"complex128-dense"},
+    "reductions/test_column_tiles.py": {"test_tiles": r".*float64.*|.*uint8.*"},
+    "reductions/test_complex.py": {"test_compiles_for_gpus": r".*-c128", "test_values": r".*-complex64"},
+    "reductions/test_copies.py": {"test_every_way_has_the_same_bits": r"\((1, 2, 0|0, 2, 1)\)"},
+    "reductions/test_kernels.py": {"test_only_a_threads_last_group_may_be_outside": r".*-(f64|uint8)"},
+    "reductions/test_odd_rows.py": {"test_values": r"\((140|33|5, 1024|9).*", "test_many_rows": r"\(1030, 7\)-1"},
+    "reductions/test_persistent.py": {"test_shared_memory": r"(f64-f32|f32-f32|f32-bf16)-.*"},
+    "reductions/test_resident_columns.py": {"test_every_layout": r"[02]-.*", "test_every_kind": r"\((40|3, 300).*"},
+    "reductions/test_updates.py": {"test_long_chains": r"in turn", "test_work_is_linear": r"whole rows|all of them"},
+    "runtime/test_processes.py": {"test_many_writers_and_a_vandal": ""},
+    "snapshots/test_generated.py": {"test_same_text_in_another_process": r"4242"},
+    "syntax/test_robust.py": {
+        "test_long_programs": r"(def f0|let t0|out = a \*\*).*", "test_long_mistakes": r"(x = \(a\]|x = a \+\+).*",
+    },
+}  # fmt: skip
+
+
+def is_variant(file: str, name: str) -> bool:
+    """``file``: its path below ``tests/``; ``name``: of a test, with its parameters."""
+    test, _, parameters = name.partition("[")
+    pattern = VARIANTS.get(file, {}).get(test)
+    return pattern is not None and re.fullmatch(pattern, parameters.removesuffix("]"), re.DOTALL) is not None
