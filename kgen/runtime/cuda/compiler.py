@@ -8,7 +8,6 @@ import re
 from kgen.diagnostics import error
 from kgen.runtime.cache import summary
 from kgen.runtime.cuda import nvrtc
-from kgen.runtime.cuda.architectures import require_known
 from kgen.runtime.cuda.nvrtc import CompilerBug, nvrtc_version, supported_archs
 from kgen.runtime.store import Store, compile_lock, entry_name, store
 from kgen.version import VERSION
@@ -77,6 +76,8 @@ def compile_ptx(text: str, *, name: str, arch: str, options: tuple[str, ...]) ->
 
 def require_arch(arch: str) -> None:
     """Raises :class:`~kgen.KgenError` (``unknown-arch``)."""
+    from kgen.runtime.cuda.architectures import require_known
+
     require_known(arch)
     known = supported_archs()
     if known and arch.rstrip("af") not in known:
