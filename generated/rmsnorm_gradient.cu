@@ -9,7 +9,7 @@
 //     # gradients through `y = x * rsqrt(mean(x * x, axis=-1, keepdims=true) + eps) * weight`
 //     let v1_grad = y_grad * weight
 //     let v3_grad = -0.5 * sum(v1_grad * x, axis=1, keepdims=true) * v2 * v2 * v2 / size(x, 1)
-//     x_grad = v3_grad * x + v3_grad * x + v1_grad * v2
+//     x_grad = 2 * v3_grad * x + v1_grad * v2
 //     weight_grad = sum(y_grad * v1, axis=0)
 //
 // Inputs:  x: bfloat16, weight: bfloat16, y_grad: bfloat16, eps: float32 (by value)
@@ -150,11 +150,19 @@ struct CompensatedSum {
     __device__ __forceinline__ Sum<T> total() const { return {isfinite(sum) ? sum + rest : sum}; }
 };
 
+// What a block needs of elements that all rows share.
+static __device__ __forceinline__ void
+rmsnorm_gradient_x_grad_before(const __nv_bfloat16 weight_v, float& weight_f32_kept)
+{
+    const float weight_f32 = to_float(weight_v);
+    weight_f32_kept = weight_f32;
+}
+
 // Accumulates one element into mean and sum.
 static __device__ __forceinline__ void
 rmsnorm_gradient_x_grad_pass(const __nv_bfloat16 x_v,
-                             const __nv_bfloat16 weight_v,
                              const __nv_bfloat16 y_grad_v,
+                             const float weight_f32_v,
                              Sum<float>& mean_acc,
                              Sum<float>& sum_acc,
                              float& x_f32_kept,
@@ -165,7 +173,7 @@ rmsnorm_gradient_x_grad_pass(const __nv_bfloat16 x_v,
     // let v2 = rsqrt(mean(x * x, axis=-1, keepdims=true) + eps)
     mean_acc.add(x_f32 * x_f32);
     // let v1_grad = y_grad * weight
-    const float v1_grad_v = y_grad_f32 * to_float(weight_v);
+    const float v1_grad_v = y_grad_f32 * weight_f32_v;
     // let v3_grad = -0.5 * sum(v1_grad * x, axis=1, keepdims=true) * v2 * v2 * v2 / size(x, 1)
     sum_acc.add(v1_grad_v * x_f32);
     x_f32_kept = x_f32;
@@ -174,21 +182,20 @@ rmsnorm_gradient_x_grad_pass(const __nv_bfloat16 x_v,
 
 // One element of x_grad. Adds to weight_grad_sum.
 static __device__ __forceinline__ void
-rmsnorm_gradient_x_grad_element(const __nv_bfloat16 weight_v,
-                                const float x_f32_v,
+rmsnorm_gradient_x_grad_element(const float x_f32_v,
+                                const float weight_f32_v,
                                 const float y_grad_f32_v,
                                 const float v2_v,
-                                const float v3_grad_v,
+                                const float t7,
                                 __nv_bfloat16& x_grad_v,
                                 float& weight_grad_sum)
 {
     // let v1 = x * v2
     const float v1_v = x_f32_v * v2_v;
     // let v1_grad = y_grad * weight
-    const float v1_grad_v = y_grad_f32_v * to_float(weight_v);
-    // x_grad = v3_grad * x + v3_grad * x + v1_grad * v2
-    const float t = v3_grad_v * x_f32_v;
-    x_grad_v = __float2bfloat16_rn(t + t + v1_grad_v * v2_v);
+    const float v1_grad_v = y_grad_f32_v * weight_f32_v;
+    // x_grad = 2 * v3_grad * x + v1_grad * v2
+    x_grad_v = __float2bfloat16_rn(t7 * x_f32_v + v1_grad_v * v2_v);
     weight_grad_sum += y_grad_f32_v * v1_v;
 }
 
@@ -227,7 +234,7 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
     Pack<float, 8, 32> weight_grad_sum[2] = {};  // of this block's rows, for each of the thread's columns
     __shared__ Sum<float> mean_warp_partials[2][8];
     __shared__ Sum<float> sum_warp_partials[2][8];
-    Pack<__nv_bfloat16, 8, 16> weight_vec[2];
+    float weight_f32_kept[2][8];
     const __nv_bfloat16* x_ahead = x_ptr + blockIdx.x * layout.x_grad_stride[0];
     Pack<__nv_bfloat16, 8, 16> x_next[2];
     const __nv_bfloat16* y_grad_ahead = y_grad_ptr + blockIdx.x * layout.x_grad_stride[0];
@@ -245,7 +252,11 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
     for (int v = 0; v < 2; ++v) {
         const int i = 8 * (v * 256 + thread);
         if (v < 1 || i < layout.width) {
-            weight_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
+            const auto weight_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                rmsnorm_gradient_x_grad_before(extract(weight_vec, j), weight_f32_kept[v][j]);
+            }
         }
     }
 
@@ -287,14 +298,13 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
             const int i = 8 * (v * 256 + thread);
             if (v < 1 || i < layout.width) {
                 keep_packed(x_vec[v]);
-                keep_packed(weight_vec[v]);
                 keep_packed(y_grad_vec[v]);
                 auto mean_part = Sum<float>::identity();
                 auto sum_part = Sum<float>::identity();
                 #pragma unroll
                 for (int j = 0; j < 8; ++j) {
-                    rmsnorm_gradient_x_grad_pass(extract(x_vec[v], j), extract(weight_vec[v], j),
-                                                 extract(y_grad_vec[v], j), mean_part, sum_part,
+                    rmsnorm_gradient_x_grad_pass(extract(x_vec[v], j), extract(y_grad_vec[v], j),
+                                                 weight_f32_kept[v][j], mean_part, sum_part,
                                                  x_f32_kept[v][j], y_grad_f32_kept[v][j]);
                 }
                 mean_acc.merge(mean_part);
@@ -329,18 +339,19 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
         const float t5 = t4 * v2_v;
         const float t6 = t5 * v2_v;
         const float v3_grad_v = t6 / t;
+        // x_grad = 2 * v3_grad * x + v1_grad * v2
+        const float t7 = 2.0f * v3_grad_v;
 
         #pragma unroll
         for (int v = 0; v < 2; ++v) {
             const int i = 8 * (v * 256 + thread);
             if (v < 1 || i < layout.width) {
-                keep_packed(weight_vec[v]);
                 Pack<__nv_bfloat16, 8, 16> x_grad_vec;
                 #pragma unroll
                 for (int j = 0; j < 8; ++j) {
-                    rmsnorm_gradient_x_grad_element(extract(weight_vec[v], j), x_f32_kept[v][j],
-                                                    y_grad_f32_kept[v][j], v2_v, v3_grad_v,
-                                                    x_grad_vec.at[j], weight_grad_sum[v].at[j]);
+                    rmsnorm_gradient_x_grad_element(x_f32_kept[v][j], weight_f32_kept[v][j],
+                                                    y_grad_f32_kept[v][j], v2_v, t7, x_grad_vec.at[j],
+                                                    weight_grad_sum[v].at[j]);
                 }
                 *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(x_grad_row + i) = x_grad_vec;
             }

@@ -31,6 +31,11 @@ class Facts:
         assert found is not None
         return found
 
+    def known_shape(self, id: str) -> Shape | None:
+        """The shape of an argument, param, let or output; None for other names."""
+        found = self._nodes.names.get(id)
+        return None if found is None else self.shape(found)
+
     def shape(self, value: Value) -> Shape:
         """Its shape; equal extents are one symbol."""
         dims = self._nodes.ctx.dims

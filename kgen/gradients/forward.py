@@ -9,6 +9,7 @@ from kgen.dtypes import Kind
 from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.inline import Names
 from kgen.gradients.terms import Term
+from kgen.ir.graph import Shape
 from kgen.syntax.tree import Assign, Call, Expr, Index, Let, TypeName, children, postorder
 from kgen.syntax.trees import cast_to, copied, is_atom, name, names_in
 
@@ -25,6 +26,7 @@ class Forward:
         facts.read = lambda node: self.read(node).expr
         self.cancelled: AbstractSet[int] = frozenset()  # the nodes through which no gradient flows
         self.bound: dict[int, str] = {}  # node -> the name of its let
+        self.shapes: dict[str, Shape] = {}  # of these lets
         self.placed: set[str] = set()  # the lets that read ``index``: they take the shape of where they are read
         self._labels = {id(s.value): s.name for s in facts.program.statements if isinstance(s, Let)}
         self._count = 0
@@ -70,6 +72,7 @@ class Forward:
         if isinstance(node, Call) and node.function in ("index", "size"):
             return Term(self.written(node), shape)
         self.bound[id(node)] = self.label(node)
+        self.shapes[self.bound[id(node)]] = shape
         if uses_place({}, (), node):
             self.placed.add(self.bound[id(node)])
         return Term(name(self.bound[id(node)]), shape)

@@ -7,17 +7,18 @@ from dataclasses import replace
 
 from kgen.diagnostics import Reporter
 from kgen.dtypes import Kind
+from kgen.gradients.centred import centred_axes, is_multiple
 from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.forward import Forward
 from kgen.gradients.local import Local
 from kgen.gradients.padded import Padder
 from kgen.gradients.reduced import expanded_axes
-from kgen.gradients.terms import Term, contracted, joined, summed
+from kgen.gradients.terms import Term, contracted, joined, summed, times
 from kgen.gradients.views import view_parts
 from kgen.gradients.walk import Line, Walk, count, has_rule
 from kgen.ir.graph import Shape
 from kgen.syntax.text import text_of
-from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, TypeName
+from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, Number, TypeName
 from kgen.syntax.trees import call, cast_to, is_atom, number
 
 
@@ -51,16 +52,41 @@ class Sweep(Walk):
         total = self.added(terms)
         if not is_atom(total.expr):
             total = self.let(f"{statement.name}_grad", total)
-        self._expression(statement.value, total)
+        over = centred_axes(self.facts, statement.value)
+        rest = [t for t in terms if not is_multiple(t, statement.name, over, self._shape_of)]
+        if over and len(rest) < len(terms):
+            self._centred(statement.value, (total, *([self.added(rest)] if rest else [])))
+        else:
+            self._expression(statement.value, total)
         if len(self.lines) > before:
             self.lines[before] = replace(self.lines[before], comment=comment)
 
+    def _centred(self, value: Expr, gradients: Sequence[Term]) -> None:
+        """Carry on the gradients of both operands of ``x - mean(x)``, or of the first."""
+        rule = self.rule(value)
+        assert rule is not None
+        for place, term in enumerate(gradients):
+            self._expression(rule.operands[place], self._part(rule, place, term, value))
+
+    def _shape_of(self, node: Expr) -> Shape | None:
+        """The shape of a number or a name in a gradient; None where it is not known."""
+        if isinstance(node, Number):
+            return ()
+        if not isinstance(node, Name):
+            return None
+        known = (table[node.id] for table in (self.shapes, self.forward.shapes) if node.id in table)
+        return next(known, self.facts.known_shape(node.id))
+
     def added(self, terms: Sequence[Term]) -> Term:
-        """The sum of terms."""
-        expr = terms[0].expr
-        for term in terms[1:]:
-            expr = self.padder.plus(expr, term.expr)
-        return Term(expr, joined([term.shape for term in terms]))
+        """The sum of terms, of which one that occurs twice is ``2 * term``."""
+        alike: dict[object, list[Expr]] = {}
+        for term in terms:  # padded ones are added part by part
+            key = id(term) if self.padder.is_padded(term.expr) else text_of(term.expr)
+            alike.setdefault(key, []).append(term.expr)
+        first, *others = (times(len(exprs), exprs[0]) for exprs in alike.values())
+        for expr in others:
+            first = self.padder.plus(first, expr)
+        return Term(first, joined([term.shape for term in terms]))
 
     def total(self, own: str) -> Term | None:
         """The gradient of an argument, without its updates; None where it has none of both."""

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from kgen.gradients.facts import Facts
 from kgen.ir.graph import Dim, Shape
 from kgen.records import dataclass
-from kgen.syntax.tree import Call, Expr, Number, Tuple
-from kgen.syntax.trees import axes, binary, call
+from kgen.syntax.tree import Binary, Call, Expr, Number, Tuple
+from kgen.syntax.trees import axes, binary, call, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,15 @@ class Term:
 
     expr: Expr
     shape: Shape
+
+
+def times(count: int, expr: Expr) -> Expr:
+    """``2 * a * b`` for a product: its first factors may be one number for many elements."""
+    if count == 1:
+        return expr
+    if isinstance(expr, Binary) and expr.op == "*":
+        return binary("*", times(count, expr.left), expr.right)
+    return binary("*", number(count), expr)
 
 
 def joined(shapes: Sequence[Shape]) -> Shape:

@@ -30,7 +30,9 @@ class Line:
 
 
 class Walk:
-    """``backward``: whether it carries gradients, not tangents.  ``lines``: what was computed on the way."""
+    """``backward``: whether it carries gradients, not tangents.  ``lines``: what was computed on the way; ``shapes``: of
+    these values.
+    """
 
     backward = True
 
@@ -39,9 +41,11 @@ class Walk:
         self.forward = forward
         self.reporter = reporter
         self.lines: list[Line] = []
+        self.shapes: dict[str, Shape] = {}
 
     def let(self, wanted: str, term: Term) -> Term:
         new = self.forward.names.new(wanted)
+        self.shapes[new] = term.shape
         self.lines.append(Line(new, term.expr))
         return Term(name(new), term.shape)
 

@@ -22,6 +22,9 @@ from kgen.ir.graph import Op
 from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
 
+#: The place of what a block computes once for all of its rows, among the numbers of rounds.
+BEFORE_ROWS = -1
+
 Declare = Callable[[Element], Element]  #: gives a function its name in the file; equal functions share one
 
 
@@ -31,7 +34,8 @@ class Values:
 
     ``parameters``: of scalars and sizes.  ``rows``: of values that are uniform along the row; ``passed``: the text by
     which element functions get these.  ``reciprocals``: of the reciprocals of divisors.  ``kept``: values of elements
-    that one element function keeps for later ones, with the number of the round that computes each.
+    that one element function keeps for later ones, with the number of the round that computes each, or
+    :data:`BEFORE_ROWS`.
     """
 
     parameters: Mapping[tuple[str, int | str], str]
@@ -105,6 +109,8 @@ class Functions:
 
 def _title(step: ReductionStep, stores: Sequence[int]) -> str:
     """What a function for one element writes, and the sums that it adds to."""
+    if not stores:
+        return "What a block needs of elements that all rows share."
     of = {n: step.graph.operands[step.accesses[access_of(step, n)].operand].name for n in stores}
     written = [name for n, name in of.items() if not step.is_sum(n)]
     summed = [name for n, name in of.items() if step.is_sum(n)]
@@ -185,12 +191,13 @@ class Calls:
         array = ("[v]" if schedule.vectors > 1 else "") + ("[j]" if schedule.group > 1 else "")
         return self.kept_array(number) + array
 
-    def kept_arrays(self) -> tuple[Declared, ...]:
-        """The registers of all values that are kept."""
+    def kept_arrays(self, *, before_rows: bool = False) -> tuple[Declared, ...]:
+        """The registers of the values that are kept for one row, or ``before_rows`` for all of a block."""
         vectors, group = self.operands.schedule.vectors, self.operands.schedule.group
         array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
         ops = self.operands.step.graph.ops
-        return tuple(Declared(register_type(ops[n].dtype), self.kept_array(n) + array) for n in self.values.kept)
+        mine = (n for n, made in self.values.kept.items() if (made == BEFORE_ROWS) == before_rows)
+        return tuple(Declared(register_type(ops[n].dtype), self.kept_array(n) + array) for n in mine)
 
     def kept_array(self, number: int) -> str:
         return self.kept_name(kept_name(self.operands.step, number))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import field
 
 from kgen.codegen import names
+from kgen.codegen.reduction.calls import BEFORE_ROWS
 from kgen.codegen.reduction.context import Declared, Read
 from kgen.codegen.reduction.facts import Facts
 from kgen.codegen.reduction.operands import Operands
@@ -35,7 +36,8 @@ def kept_values(facts: Facts, parts: Parts, resident: Set[int]) -> Mapping[int, 
 
 
 def _converted(facts: Facts, parts: Parts, sections: Sequence[Sequence[int]]) -> Mapping[int, int]:
-    """The elements of a block's rows as float32, where several sections need them, and the first one that does.
+    """The elements of a block's rows as float32, where several sections need them, and the first one that does; those
+    that all rows share are converted before.
 
     Blocks that take several rows, which they load ahead, are bound by instructions rather than by registers.
     """
@@ -47,8 +49,9 @@ def _converted(facts: Facts, parts: Parts, sections: Sequence[Sequence[int]]) ->
             source = ops[ops[n].args[0]] if ops[n].name == "cast" else None
             if source is None or source.name != "load" or ops[n].dtype is not FLOAT32 or n in found:
                 continue
-            own = schedule.accesses[access_of(facts.step, ops[n].args[0])].pattern is not None
-            if own and any(n in parts.behind(later) for later in sections[section + 1 :]):
+            if schedule.accesses[access_of(facts.step, ops[n].args[0])].pattern is None:
+                found[n] = BEFORE_ROWS
+            elif any(n in parts.behind(later) for later in sections[section + 1 :]):
                 found[n] = section
     return found
 

@@ -8,12 +8,14 @@ from dataclasses import replace
 from kgen.codegen import names
 from kgen.codegen.helpers import LOAD_WORDS, TAKE_PACKED
 from kgen.codegen.layouts import alignment_comment, no_overlap_comment
+from kgen.codegen.element import Element
+from kgen.codegen.reduction.calls import BEFORE_ROWS, reads_of
 from kgen.codegen.reduction.context import Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.places import RowPlaces
 from kgen.codegen.reduction.registers import Registers
-from kgen.codegen.reduction.row_context import Ahead, ColumnSum, RowsContext
+from kgen.codegen.reduction.row_context import Ahead, ColumnSum, RowsContext, Shared
 from kgen.codegen.reduction.rows import RowKernel
 from kgen.records import dataclass
 from kgen.schedule.reduction.row_columns import RowColumnsSchedule
@@ -26,6 +28,7 @@ def describe_rows_and_columns(facts: Facts) -> Described:
     """As a kernel that goes along rows, with what a block has for all of its rows."""
     kernel, schedule = RowKernel.of(facts), facts.schedule
     assert isinstance(schedule, RowColumnsSchedule)
+    before = _before_rows(kernel)
     described = kernel.describe()
     rows = described.context
     assert isinstance(rows, RowsContext)
@@ -40,11 +43,28 @@ def describe_rows_and_columns(facts: Facts) -> Described:
         loads=tuple(map(kernel.registers.read, own)),
         kept_loaded=tuple(n for n in rows.kept_loaded if n in map(kernel.registers.group, own)),
         sums=tuple(_sums(kernel.operands, kernel.places.at)),
-        shared=tuple(map(kernel.registers.declared, shared)),
-        shared_loads=tuple(map(kernel.registers.read, shared)),
+        shared=_shared(kernel, before, shared),
     )
     return (
         _reading_ahead(kernel, described, context, own) if schedule.reads_ahead else replace(described, context=context)
+    )
+
+
+def _before_rows(kernel: RowKernel) -> Element | None:
+    """The function that converts what all rows share; None where nothing is converted."""
+    if BEFORE_ROWS not in kernel.values.kept.values():
+        return None
+    return kernel.functions.write(BEFORE_ROWS, f"{kernel.facts.base}_before", ())
+
+
+def _shared(kernel: RowKernel, before: Element | None, accesses: Sequence[int]) -> Shared:
+    """What a block loads for all of its rows.  What is only converted stays in no registers."""
+    later = {t for function in kernel.functions.written if function is not before for t in reads_of(function)}
+    registers = replace(kernel.registers, resident=kernel.registers.resident & later)
+    return Shared(
+        (*map(registers.declared, [t for t in accesses if t in later]), *kernel.calls.kept_arrays(before_rows=True)),
+        tuple(map(registers.read, accesses)),
+        None if before is None else replace(kernel.calls, element=registers.element).call(before),
     )
 
 

@@ -189,6 +189,15 @@ class ColumnSum:
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """What all rows of a block share: registers, loads, and the call that computes kept values from these, if any."""
+
+    declared: tuple[Declared, ...]
+    loads: tuple[Read, ...]
+    call: Call | None
+
+
+@dataclass(frozen=True, slots=True)
 class Ahead:
     """Of an operand, what is loaded of the next row while a block works on one.
 
@@ -213,8 +222,8 @@ class RowsContext(IndexTypes):
     warps exchange, of all blocks of the cluster.  ``exchange_lanes``: how many lanes of each warp merge them, a power
     of two.  ``segments``: of which a thread has a part; ``segment``: the elements of each.
 
-    ``sums``: of a block that takes several rows, for which it loads what they all have in common
-    (``shared_loads``), and, ``ahead`` of its work on a row, the next one.
+    ``sums``: of a block that takes several rows, for which it loads what they have in common (``shared``), and,
+    ``ahead`` of its work on a row, the next one.
     """
 
     template: str
@@ -267,8 +276,7 @@ class RowsContext(IndexTypes):
     segment_coordinates: tuple[str, ...]
     segment_stores: tuple[str, ...]
     sums: tuple[ColumnSum, ...] = ()
-    shared: tuple[Declared, ...] = ()
-    shared_loads: tuple[Read, ...] = ()
+    shared: Shared | None = None
     ahead: tuple[Ahead, ...] = ()
 
     @property
