@@ -30,9 +30,7 @@ class Line:
 
 
 class Walk:
-    """``backward``: whether it carries gradients, not tangents.  ``lines``: what was computed on the way; ``shapes``: of
-    these values.
-    """
+    """``backward``: whether it carries gradients, not tangents.  ``lines``: what was computed; ``shapes``: of that."""
 
     backward = True
 

@@ -220,6 +220,16 @@ def test_halves() -> None:
         torch.testing.assert_close(one.double(), other, rtol=2**-8, atol=1e-6)
 
 
+def test_autocast_leaves_dtypes_alone(make: Callable[[str], Function]) -> None:
+    """A kernel computes in the dtypes of its tensors, as torch's pointwise functions do; gradients have them too."""
+    f = make(TEXT)
+    a, b = tensors(torch.float32)
+    with torch.autocast("cpu", torch.bfloat16):
+        found, expected = gradients(f, a, b), gradients(reference, a, b)
+    assert [x.dtype for x in found] == [torch.float32] * 2
+    torch.testing.assert_close(found, expected)
+
+
 def test_a_saved_tensor_that_changes_is_an_error() -> None:
     """torch counts kgen's updates in place, and sees that the backward would read new values."""
     x = torch.ones(3, requires_grad=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kgen.codegen import names
+from kgen.codegen.element import Element
 from kgen.codegen.helpers import LOAD_WORDS, TAKE_PACKED
 from kgen.codegen.layouts import alignment_comment, no_overlap_comment
-from kgen.codegen.element import Element
 from kgen.codegen.reduction.calls import BEFORE_ROWS, reads_of
 from kgen.codegen.reduction.context import Value
 from kgen.codegen.reduction.facts import Described, Facts
