@@ -69,9 +69,9 @@ static __device__ __forceinline__ float normal_cdf(float x)
     p = fmaf(p, u, -0.0176346935f);
     p = fmaf(p, u, -0.411867619f);
     p = fmaf(p, u, 0.5f);
-    const float half = -0.5f * x;
-    const float exponent = half * x;
-    const float rounded_off = fminf(fmaf(half, x, -exponent), 1.0f);  // far below 1, but for NaN beside infinity
+    const float h = -0.5f * x;
+    const float exponent = h * x;
+    const float rounded_off = fminf(fmaf(h, x, -exponent), 1.0f);  // far below 1, but for NaN beside infinity
     const float e = expf(exponent);
     const float tail = fmaf(e, rounded_off, e) * v * p;
     return x < 0.0f ? tail : 1.0f - tail;

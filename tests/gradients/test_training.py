@@ -93,8 +93,20 @@ def test_programs_and_gradients(name: str) -> None:
         np.testing.assert_allclose(found[own], other, rtol=1e-9, atol=1e-11)
 
 
+FUSED = "cross_entropy_and_gradient"
+
+
+def test_a_loss_and_its_gradient_in_one_kernel() -> None:
+    values = {"logits": normal(5, 7), "label": np.array([6, 0, 3, 3, 1])}
+    logits = torch.from_numpy(values["logits"]).requires_grad_()
+    loss = F.cross_entropy(logits, torch.from_numpy(values["label"]), reduction="none")
+    found = run(load((TRAINING / f"{FUSED}.k").read_text(encoding="utf-8")), values)
+    np.testing.assert_allclose(found["loss"], loss.detach(), rtol=1e-6)
+    np.testing.assert_allclose(found["logits_grad"], torch.autograd.grad(loss.sum(), logits)[0], atol=1e-12)
+
+
 def test_every_program_is_tested() -> None:
-    assert sorted(CASES) == sorted(path.stem for path in TRAINING.glob("*.k"))
+    assert sorted([*CASES, FUSED]) == sorted(path.stem for path in TRAINING.glob("*.k"))
 
 
 @pytest.mark.whole

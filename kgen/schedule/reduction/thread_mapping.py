@@ -162,6 +162,8 @@ def _candidates(row: Demand) -> list[tuple[int, int, int]]:
     if row.walks:
         return [*short[:-1], (256, 1, min(each, tuning.several_elements))]
     alone = [(256, 1, most if row.as_much and row.element >= 4 else kept), (512, 1, kept)]
+    if row.writes and not (row.as_much or row.several) and kept * row.group > tuning.several_elements:
+        alone.insert(1, (128, 4, kept))  # a block of 512 threads with so many registers is alone on an SM
     together = [(256, 2, kept), (256, 4, kept), (256, 8, kept), (256, 8, most), (512, 8, kept)]
     if row.rounds == 1 and row.largest == 1:  # one exchange among many threads is faster than reading again
         together = [(2 * tuning.loop_threads, 1, row.vectors(tuning.elements, tuning.kept_bytes))]
