@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -237,18 +238,20 @@ def assign(o: Array, at: Any, values: Array) -> None:
     o[at] = values
 
 
-PARTS: dict[str, Any] = {
+ADD: Any = np.add.at
+MAX: Any = np.maximum.at
+PARTS: dict[str, Callable[[Any, Any, Any], None]] = {
     "s, :] = merge(stack(v, -v, axis=-1))": lambda o, s, v: assign(o, s, np.stack([v, -v], -1).reshape(len(v), -1)),
-    "s] += concat(v, v[:, 1:4] * 2, v[:, :1], axis=-1)": lambda o, s, v: np.add.at(
+    "s] += concat(v, v[:, 1:4] * 2, v[:, :1], axis=-1)": lambda o, s, v: ADD(
         o, s, np.concatenate([v, v[:, 1:4] * 2, v[:, :1]], -1)
     ),
-    "s] += repeat(v, 2, axis=1) if v[:, :1] > 2": lambda o, s, v: np.add.at(
+    "s] += repeat(v, 2, axis=1) if v[:, :1] > 2": lambda o, s, v: ADD(
         o, s[v[:, 0] > 2], np.repeat(v, 2, 1)[v[:, 0] > 2]
     ),
-    "concat(s, s - 2, axis=0), 5] max= concat(v[:, 0], v[:, 1] + 9, axis=0)": lambda o, s, v: np.maximum.at(
+    "concat(s, s - 2, axis=0), 5] max= concat(v[:, 0], v[:, 1] + 9, axis=0)": lambda o, s, v: MAX(
         o, (np.concatenate([s, s - 2]), 5), np.concatenate([v[:, 0], v[:, 1] + 9])
     ),
-    "merge(stack(s, s - 1, axis=1)), 3] += merge(v[:, 1:3] * stack(s, s, axis=1))": lambda o, s, v: np.add.at(
+    "merge(stack(s, s - 1, axis=1)), 3] += merge(v[:, 1:3] * stack(s, s, axis=1))": lambda o, s, v: ADD(
         o, (np.stack([s, s - 1], 1).ravel(), 3), (v[:, 1:3] * s[:, None]).ravel()
     ),
     "1:4] = merge(stack(v, v * index(0), axis=-1))": lambda o, s, v: assign(

@@ -11,7 +11,7 @@ import numpy as np
 from kgen import KgenError, jit
 from kgen.kernel import Kernel
 
-from . import reductions, updates
+from . import reach, reductions, updates
 from .arrays import Array, Recipe
 from .generate import generate
 from .harness import Refused, failure, prepare, verify
@@ -152,6 +152,32 @@ class Reducing:
         return f"{self.kind}.generate({self.seed}): {problem!r}\n{self.program().text}"
 
 
+@dataclass(frozen=True, slots=True)
+class Reaching:
+    """A program of ``reach.generate``, whose results are NumPy's."""
+
+    seed: int
+    kind: str = "reach"
+
+    def prepare(self, name: str, device: str) -> Ready:
+        program = reach.generate(self.seed)
+        kernel = jit(program.text, device=device, name=name, deterministic=program.deterministic)
+        inputs = {name: program.inputs[name] for name in kernel.inputs}
+        keep = {name: np.array(array) for name, array in inputs.items()}
+
+        def check(results: tuple[Any, ...], after: Arguments) -> None:
+            found = after.inputs | dict(zip(kernel.outputs, results, strict=True))
+            for name, want in (keep | program.want).items():
+                assert found[name].shape == want.shape, name
+                np.testing.assert_array_equal(found[name], want, err_msg=name)
+
+        elements = sum(want.size for want in program.want.values())
+        return Ready(kernel, Arguments(inputs, {}, None, None), keep, check, elements, exact=True, copied=False)
+
+    def report(self, problem: Exception, device: str, *, small: bool) -> str:
+        return f"reach.generate({self.seed}): {problem!r}\n{reach.generate(self.seed).text}"
+
+
 def alone(subject: Subject, device: str) -> None:
     """One program, compiled by itself, and compared."""
     ready = subject.prepare("kernel", device)
@@ -175,13 +201,15 @@ def on_host(ready: Ready, *, calls: int) -> None:
 
 
 #: Of twenty seeds, so many are of each kind.
-SHARES = (("elementwise", 12), ("reductions", 5), ("updates", 3))
+SHARES = (("elementwise", 10), ("reductions", 4), ("updates", 3), ("reach", 3))
 _KINDS = [kind for kind, share in SHARES for _ in range(share)]
 
 
 def subject(seed: int) -> Subject:
     """The program of a seed: the kind follows from it, too."""
     kind = _KINDS[seed % len(_KINDS)]
+    if kind == "reach":
+        return Reaching(seed)
     return Elementwise(generate(seed)) if kind == "elementwise" else Reducing(kind, seed)
 
 

@@ -62,7 +62,7 @@ def test_hostile_places() -> None:
     assert torch.equal(cache, whole.expand(64, 4096))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8", "complex64", "complex128"])
 def test_scatters(dtype: str) -> None:
     """Each row and element has a place of its own; the other ones stay as they are."""
     rows, elements = kgen.jit("inout cache; cache[i] = v + v"), kgen.jit("inout cache; cache[i, j] = v")
@@ -187,9 +187,8 @@ def test_deterministic_updates(dtype: str) -> None:
     kernel: Any = kgen.jit("inout o, last; o[i] += v; last[i] = v", deterministic=True)
     for rows, columns, count in sized(((37, 250, 500), (5, 64, 20000), (300, 1, 7)), ((37, 250, 500),)):
         torch.manual_seed(rows)
-        v = (torch.randn(count, columns, dtype=torch.float64) * 10.0 ** torch.randint(-5, 5, (count, 1))).to(
-            getattr(torch, dtype)
-        )
+        v = torch.randn(count, columns, dtype=torch.float64) * 10.0 ** torch.randint(-5, 5, (count, 1))
+        v = v.to(getattr(torch, dtype))
         i, order = torch.randint(-rows, rows + 1, (count,)), torch.randperm(count)
         want = [torch.ones(rows, columns).to(v.dtype) for _ in range(2)]
         kernel(*want, i=i, v=v)

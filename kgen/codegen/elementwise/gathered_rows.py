@@ -48,7 +48,7 @@ class GatheredRow:
             return f"{self.vector}.at[j]"
         if self.element is None:
             return f"gather({self.name}, {p}, {self.name} != nullptr)"
-        return self.element if self.combine != "set" else f"{self.name} != nullptr ? {self.name}[{p}] : {self.element}"
+        return self.element
 
     @property
     def helpers(self) -> tuple[str, ...]:

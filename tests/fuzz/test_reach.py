@@ -1,0 +1,52 @@
+"""Random programs that reach other places give NumPy's results on the CPU target."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from .reach import generate
+from .runs import Count, failures
+from .subjects import Reaching
+
+
+@pytest.mark.parametrize("seeds", [range(30_000, 30_024), pytest.param(range(31_000, 33_000), marks=pytest.mark.whole)])
+def test_random_programs(seeds: range) -> None:
+    """Each is run twice and as a plan; none is refused."""
+    total = Count()
+    for start in range(seeds.start, seeds.stop, 24):
+        batch = [Reaching(seed) for seed in range(start, min(start + 24, seeds.stop))]
+        for subject, problem in failures(batch, total):
+            raise AssertionError(subject.report(problem, "cpu", small=False)) from problem
+    assert not total.refused
+    assert total.run.total() == len(seeds)
+
+
+def test_programs_are_varied() -> None:
+    """Everything that a program may reach by comes up."""
+    seen: Counter[str] = Counter()
+    words: tuple[str, ...] = (
+        "[:, ",
+        ")[",
+        "::",
+        "transpose(",
+        "split(",
+        "keepdims",
+        "let",
+        "merge(",
+        "stack(",
+        "concat(",
+        "repeat(",
+    )
+    words += ("] += ", "] min= ", "] max= ", "] = ", " if ", "cast<int>(", "inout")
+    for seed in range(300):
+        program = generate(seed)
+        seen.update(word for word in words if word in program.text)
+        seen["empty"] += any(array.size == 0 for array in program.inputs.values())
+        arrays = [array for array in program.inputs.values() if array.size]
+        seen["one memory"] += len({array.ctypes.data for array in arrays}) < len(arrays)
+        seen["hostile"] += any(a.dtype == "int64" and abs(a.astype(float)).max() > 2**30 for a in arrays)
+        seen["deterministic"] += program.deterministic
+    assert min(seen.values()) >= 5, seen
+    assert len(seen) == len(words) + 4, seen
