@@ -16,6 +16,7 @@ from kgen.compile_spec import CompileSpec
 from kgen.diagnostics import Diagnostic, error, shown
 from kgen.header import command_line, extents_text, origin_lines
 from kgen.launcher.any_layout import any_layout_launcher
+from kgen.launcher.batch import lower_any_rank
 from kgen.launcher.classes import extent_classes, kernels_of
 from kgen.launcher.context import AnyLayoutLauncher, ShapedLauncher
 from kgen.launcher.dispatch import dispatch_text, set_name
@@ -64,7 +65,7 @@ def with_launcher(module: Module, base: str, lowered: Lowered, operands: Operand
     classes = extent_classes(lowered, operands)
     if kernels_of(classes) != lowered.variants:
         return module
-    launcher = shaped_launcher(base, classes, module.entries)
+    launcher = shaped_launcher(base, classes, module.entries, None)
     return replace(module, text=module.text + guarded(launcher_text(base, [launcher]), _DOES))
 
 
@@ -145,10 +146,11 @@ def _contents(
         file, entries = pipeline.contents(program, lowered, base, options, command)
         launcher = any_layout_launcher(base, lowered, entries)
     else:
-        classes = extent_classes(lowered, spec.operands(program))
+        shaped = spec if lowered.batch is None else replace(spec, shapes=lowered.batch.shapes)
+        classes = extent_classes(lowered, shaped.operands(program))
         kernels = Covered(lowered.specialised, kernels_of(classes), lowered.chosen)
         file, entries = pipeline.contents(program, kernels if len(classes) > 1 else lowered, base, options, command)
-        launcher = shaped_launcher(base, classes, entries)
+        launcher = shaped_launcher(base, classes, entries, lowered.batch)
     return _Contents(file, entries, lowered.specialised.lints, launcher)
 
 
@@ -172,9 +174,13 @@ def aot_lower(program: Program, spec: CompileSpec) -> tuple[Lowered | Covered, C
     target = target_for(spec.arch)
     operands = spec.operands(program)
     explicit = spec.with_explicit_dtypes(program, operands.types)
-    if spec.shapes:
+    left_out = spec.left_out(operands)
+    if spec.shapes and not left_out:
         return pipeline.lower(program, operands, target), explicit
-    return pipeline.cover(program, operands, layout, spec.rank), explicit
+    any_rank = lower_any_rank(program, spec, left_out, target) if layout == "any" else None
+    if spec.shapes and any_rank is None:
+        raise error("shape-needed", f"--shape leaves out `{left_out[0]}`", "give all shapes or none")
+    return any_rank or pipeline.cover(program, operands, layout, spec.rank), explicit
 
 
 def aot_explain(program: Program, base: str, spec: CompileSpec) -> Explanation:

@@ -53,6 +53,10 @@ class CompileSpec:
                 found[parameter.name] = WeakArg(self.scalars.get(parameter.name, _default_kind(parameter)))
         return Operands(found, shape=tuple(self.shapes.get("", ())))
 
+    def left_out(self, operands: Operands) -> list[str]:
+        """The names of the arrays that ``shapes`` has not."""
+        return [n for n, a in operands.arguments.items() if isinstance(a, ArrayOperand) and n not in self.shapes]
+
     def _dtypes(self, program: Program) -> dict[str, DType]:
         """By name, for every input that is an array."""
         arrays = {a.name: a for a in program.arguments if a.name not in self.scalars}

@@ -5,7 +5,7 @@ What the stages do is in ``pipeline.py``, which a call does not import where it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from kgen.functions import VIEWS
 from kgen.header import chosen_lines
 from kgen.ir.graph import Graph, IndexMap
 from kgen.ir.views import Bound
-from kgen.operands import Operands, Sizes
+from kgen.operands import Extent, Operands, Sizes
 from kgen.partition.step import Step
 from kgen.program import Program
 from kgen.records import dataclass
@@ -73,15 +73,31 @@ class LoweredStep:
         return launch_of(self.schedule, self.placed.space)
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The dimension of a lowering that stands for any number of dimensions of arrays.
+
+    ``shapes``: those that the program was lowered for.  ``comment``: what a file says of it.
+    """
+
+    dim: str
+    shapes: Mapping[str, tuple[Extent, ...]]
+    comment: str
+
+
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """A program for certain operands and a target, with the schedules of its kernels.  Equality is identity."""
+    """A program for certain operands and a target, with the schedules of its kernels.  Equality is identity.
+
+    ``batch``: in files for arrays of any rank.
+    """
 
     specialised: Specialised  # the selected variant
     sizes: Sizes
     arrays: tuple[Array, ...]  # one for each operand, including those that a call allocates
     steps: tuple[LoweredStep, ...]
     target: Target
+    batch: Batch | None = None
 
     @cached_property
     def schedules(self) -> tuple[Schedule, ...]:
@@ -93,7 +109,8 @@ class Lowered:
 
     @property
     def chosen(self) -> list[str]:
-        return chosen_lines([s.reasons for s in self.steps])
+        batch = [] if self.batch is None else [self.batch.comment]
+        return [*chosen_lines([s.reasons for s in self.steps]), *batch]
 
 
 Allocate = Callable[[Specialised, Sizes, Operands], Layouts]

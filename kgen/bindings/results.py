@@ -30,6 +30,8 @@ def results_of(lowered: Lowered | Covered, interface: Interface, abi: str) -> tu
     """Raises :class:`~kgen.KgenError` (``no-binding``) where the shape or order of one follows from no array."""
     if isinstance(lowered, Covered):
         return tuple(_broadcast(lowered, interface, abi))
+    if lowered.batch is not None:
+        raise error("no-binding", f"--abi {abi} needs to know the rank of arrays", "give --shape, such as x=?x?")
     return tuple(_shaped(lowered, interface, abi))
 
 

@@ -220,9 +220,12 @@ def parse_scalars(text: str | None, program: Program) -> dict[str, Kind]:
 
 
 def parse_shapes(
-    text: str | None, program: Program, scalars: Collection[str] = ()
+    text: str | None, program: Program, scalars: Collection[str] = (), *, any_rank: bool = False
 ) -> dict[str, tuple[int | None, ...]] | None:
-    """``a=4x?,b=?``; a bare ``4x?`` is the shape of a program without array inputs, with the key ``""``."""
+    """``a=4x?,b=?``; a bare ``4x?`` is the shape of a program without array inputs, with the key ``""``.
+
+    ``any_rank``: whether an input that is left out may have any rank.
+    """
     if text is None:
         return None
     known = [a.name for a in program.arguments if a.name not in scalars]
@@ -235,7 +238,7 @@ def parse_shapes(
     for name in found:
         known_name("--shape", name, known, "input")
     missing = [name for name in known if name not in found]
-    if missing:
+    if missing and not any_rank:
         raise error("shape-needed", f"--shape leaves out `{missing[0]}`", "give all shapes or none")
     return found
 

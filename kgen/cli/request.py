@@ -67,7 +67,7 @@ def prepare(program: Program, base: str, request: Request, kinds: Collection[str
     if given.shape_text is not None and not (given.layout is None and given.rank is None):
         raise error("bad-option", "--layout and --rank say nothing beside --shape", "leave them out, or leave --shape")
     scalars = options.parse_scalars(given.scalar_text, program)
-    shapes = options.parse_shapes(given.shape_text, program, scalars)
+    shapes = options.parse_shapes(given.shape_text, program, scalars, any_rank=True)
     strides = options.parse_strides(given.strides_text, program, shapes)
     flags = options.options_of(given.fmad, given.fast, given.deterministic)
     flags, program = replace(flags, line_directives=given.line_directives), flags.applied(program)

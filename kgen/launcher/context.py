@@ -221,14 +221,21 @@ class ClassContext:
 
 @dataclass(frozen=True)
 class ShapedLauncher(Launcher):
-    """A launcher for certain shapes.  ``extents``: lines that read open ones.  ``layouts``: arguments of the checks."""
+    """A launcher for certain shapes.  ``extents``: lines that read open ones.  ``layouts``: arguments of the checks.
+
+    ``batches``: for arrays of any rank, the axis of each that stands for merged dimensions, and its rank with it.
+    """
 
     extents: Sequence[str] = field(default=(), kw_only=True)
     layouts: Sequence[str] = field(default=(), kw_only=True)
     classes: Sequence[ClassContext] = field(default=(), kw_only=True)
+    batches: Sequence[tuple[int, int]] = field(default=(), kw_only=True)
 
     template = "launcher/shaped.cu.j2"
-    headers = ("cuda_runtime.h", "stdio.h", "initializer_list")
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        return "cuda_runtime.h", "stdio.h", *(["string.h"] if self.batches else []), "initializer_list"
 
     @property
     def empty(self) -> str:

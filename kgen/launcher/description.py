@@ -56,7 +56,7 @@ def _launcher(name: str, sets: Sequence[Lowered | Covered]) -> Json:
 
 def _shape(shape: Sequence[Any], lowered: Lowered | Covered) -> list[int | None] | None:
     """The extents, None for an open one; None instead of all where the file covers a class of layouts."""
-    if isinstance(lowered, Covered):
+    if isinstance(lowered, Covered) or lowered.batch is not None:
         return None
     sizes = lowered.sizes
     return [1 if d == 1 else None if d in sizes.assumed else sizes.extents[d] for d in shape]

@@ -81,6 +81,15 @@ def _documented(interfaces: Sequence[Interface], lowered: Lowered | Covered) -> 
 def _shape(array: ArrayParameter, lowered: Lowered | Covered) -> str:
     if isinstance(lowered, Covered):
         return "of the shape of the outputs or broadcast to it" if array.of.role == "input" else "of any shape"
-    sizes = lowered.sizes
-    extents = ("1" if d == 1 else "?" if d in sizes.assumed else str(sizes.extents[d]) for d in array.of.shape)
+    sizes, batch = lowered.sizes, lowered.batch
+    extents = (
+        "..."
+        if batch is not None and d == batch.dim
+        else "1"
+        if d == 1
+        else "?"
+        if d in sizes.assumed
+        else str(sizes.extents[d])
+        for d in array.of.shape
+    )
     return f"of shape ({', '.join(extents)})"

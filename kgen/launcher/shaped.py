@@ -15,6 +15,7 @@ from kgen.launcher.kernels import KernelLaunch, kernel_launch, size_name
 from kgen.launcher.numbers import Numbers
 from kgen.launcher.ranges import merged
 from kgen.layout.iterator import IterationSpace
+from kgen.lowering import Batch
 from kgen.schedule.scratch import aligned, buffer_bytes
 from kgen.schedule.step_layout import Array
 from kgen.schedule.trace import computed
@@ -23,7 +24,9 @@ from kgen.schedule.trace import computed
 _MARK = "mark_unaligned"
 
 
-def shaped_launcher(base: str, classes: Sequence[ExtentClass], entries: tuple[Entry, ...]) -> ShapedLauncher:
+def shaped_launcher(
+    base: str, classes: Sequence[ExtentClass], entries: tuple[Entry, ...], batch: Batch | None
+) -> ShapedLauncher:
     """``entries``: the kernels of the file."""
     first = classes[0]
     whole = first.lowered.specialised
@@ -43,7 +46,7 @@ def shaped_launcher(base: str, classes: Sequence[ExtentClass], entries: tuple[En
         entries,
         whole.steps,
         kernels,
-        tuple(len(a.shape) for a in arrays),
+        _ranks(arrays, batch),
         more,
         end,
         numbers=_lines(extents, numbers.used(taken)),
@@ -51,8 +54,22 @@ def shaped_launcher(base: str, classes: Sequence[ExtentClass], entries: tuple[En
         extents=_lines(aligned, numbers.used(decided)),
         layouts=layouts,
         classes=found,
+        batches=_batches(interface, batch),
         alignment=first.lowered.target.vector_bytes if any(_MARK in text for text in decided) else 0,
     )
+
+
+def _ranks(arrays: Sequence[Array], batch: Batch | None) -> tuple[int, ...]:
+    """Those of the arrays that are given; -1 for any."""
+    return tuple(len(a.shape) if batch is None else -1 for a in arrays)
+
+
+def _batches(interface: Interface, batch: Batch | None) -> tuple[tuple[int, int], ...]:
+    """The axis of each array that stands for the batch, -1 for none; and its rank."""
+    if batch is None:
+        return ()
+    shapes = [a.of.shape for a in interface.arrays]
+    return tuple((shape.index(batch.dim) if batch.dim in shape else -1, len(shape)) for shape in shapes)
 
 
 def _layouts(arrays: Sequence[Array], numbers: Numbers) -> Iterator[str]:

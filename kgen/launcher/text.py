@@ -16,7 +16,7 @@ from kgen.schedule.expressions import C_FUNCTIONS
 _COLUMNS = 116  #: of a line
 
 #: The files with helper functions, in the order of a text.
-_FILES = ("arrays", "merge", "layout", "copies", "scratch", "clusters", "launch", "messages")
+_FILES = ("arrays", "merge", "layout", "batches", "copies", "scratch", "clusters", "launch", "messages")
 
 
 def guarded(host: str, what: str) -> str:
