@@ -232,6 +232,37 @@ def _flashinfer_append(library: Any, key: Any, value: Any, slots: Any, key_cache
     return run
 
 
+def _qkv(torch: Any, tokens: int) -> Arrays:
+    found, caches = _qk(torch, tokens), _pages(torch, tokens, torch.float8_e4m3fn)
+    value, qk = caches.pop("value"), found.pop("qk")
+    del found["num_heads"], caches["key"]
+    query = torch.zeros(tokens, QUERY_HEADS, HEAD, device="cuda").bfloat16()
+    both = (
+        {"qkv": torch.cat([qk, value], 1)} | found | {n: caches.pop(n) for n in ("slot_mapping", "k_scale", "v_scale")}
+    )
+    return both | {"query": query} | caches | {"num_heads": QUERY_HEADS, "num_kv_heads": KEY_HEADS}
+
+
+def normed_neox_cached(
+    qkv: Any,
+    q_weight: Any,
+    k_weight: Any,
+    cache: Any,
+    positions: Any,
+    slots: Any,
+    k_scale: Any,
+    v_scale: Any,
+    query: Any,
+    *caches: Any,
+) -> Any:
+    """``caches``: those of keys and of values, then the numbers of heads."""
+    keys = QUERY_HEADS + KEY_HEADS
+    both = normed_neox(q_weight, k_weight, cache, positions, qkv[:, :keys].clone(), QUERY_HEADS)
+    query.copy_(both[:, :QUERY_HEADS])
+    cached_fp8(both[:, QUERY_HEADS:], qkv[:, keys:], slots, k_scale, v_scale, *caches[:2])
+    return query, *caches[:2]
+
+
 # --- pairs -------------------------------------------------------------------------------------------------
 
 
@@ -271,6 +302,10 @@ WORK = (
          _flashinfer_rotary(interleave=True)),
     Work("norm of heads and rotary", example("fused_qk_norm_rope"), TOKENS, _qk, normed_neox,
          lambda t: _rotary_bytes(t) - 2 * HEAD * min(t, POSITIONS), 0.95, ("qk",)),
+    Work("norm of heads, rotary, fp8 caches", example("fused_qk_norm_rope_cache_quant"), TOKENS, _qkv,
+         normed_neox_cached,
+         lambda t: t * HEAD * (4 * QUERY_HEADS + 6 * KEY_HEADS) + 16 * t + 2 * HEAD * min(t, POSITIONS), 0.95,
+         ("query", *_CACHES)),
     Work("rms_norm, fp8 by groups", example("rms_norm_per_block_quant"), MANY, _x, normed_blocks,
          lambda t: t * WIDTH * 3 + t * WIDTH // 32 + 2 * WIDTH, 0.95),
     Work("into caches, bfloat16", example("reshape_and_cache_flash"), TOKENS,

@@ -217,6 +217,26 @@ def _place_of_items(ctx: Context, scope: Scope, node: Index) -> Shape | None:
     return found or None
 
 
+def stored_at(ctx: Context, scope: Scope, node: Index, stored: Shape) -> Value | None:
+    """The elements at which a value of the shape ``stored`` is stored.
+
+    ``index`` and ``size`` in indices that come first refer to the value's first axes, those that the indices stand for.
+    """
+    items = [item for item in node.items if not isinstance(item, Slice | Ellipsis | NewAxis)]
+    late = any(uses_place(scope.defs, scope.late, item) for item in items)
+    if not late or node.items[0] is not items[0]:
+        place = place_of(ctx, scope, node)
+        return None if place is None else lower(ctx, replace(scope, place=place), node)
+    value, common = _in_its_place(ctx, scope, node.of), _place_of_items(ctx, scope, node) or ()
+    if value is None:
+        return None
+    behind = len(value.shape) - len(items) + sum(isinstance(item, NewAxis) for item in node.items)
+    joined = ctx.dims.broadcast(common, stored[: max(0, len(stored) - behind)])
+    inside = replace(scope, place=common if isinstance(joined, int) else joined)
+    given = Items(lambda item: lower(ctx, inside, item), lambda item: uses_place(scope.defs, scope.late, item))
+    return index(ctx, node, value, given)
+
+
 def _call_def(ctx: Context, scope: Scope, node: Call, done: Mapping[int, Value | None]) -> Value | None:
     args: list[Value | Late] = []
     for argument in node.args:

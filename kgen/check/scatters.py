@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from kgen.check.arranged import NotYetError, outermost
 from kgen.check.context import Context
-from kgen.check.expressions import lower, place_of
+from kgen.check.expressions import lower, stored_at
 from kgen.check.indexed import rewrite
 from kgen.check.operators import condition
 from kgen.check.own import Own
@@ -28,11 +28,11 @@ def scatter(ctx: Context, scope: Scope, statement: Assign, number: int, value: V
     """The store of a value to an operand, or nothing after an error."""
     at, operand = statement.at, ctx.arrays.operands[number]
     assert at is not None
-    place = place_of(ctx, scope, at)
-    target = None if place is None else lower(ctx, replace(scope, place=place), at)
+    target = stored_at(ctx, scope, at, value.shape)
     typed = ctx.typed(value, met(value, operand.dtype))
     if not isinstance(target, Typed) or typed is None or not _combines(ctx, statement, operand.dtype):
         return []
+    target = _with_axes_of(target, typed)
     where = _condition(ctx, replace(scope, place=target.shape), statement)
     if where is None or not same_kind(ctx, typed.dtype, operand.dtype, f"`{statement.name}`", statement):
         return []
@@ -45,6 +45,15 @@ def scatter(ctx: Context, scope: Scope, statement: Assign, number: int, value: V
         ctx.error("not-yet", str(problem), found.span, marks=(at.span,), hint=NotYetError.hint)
         return []
     return [_store(ctx, statement, number, part) for part in parts]
+
+
+def _with_axes_of(target: Typed, value: Typed) -> Typed:
+    """The target with the axes of one element that a value has ahead of it.
+
+    NumPy drops these, and ``index()`` along one is a scalar.
+    """
+    ahead = value.shape[: max(0, len(value.shape) - len(target.shape))]
+    return replace(target, shape=(*ahead, *target.shape)) if all(dim == 1 for dim in ahead) else target
 
 
 def _parts(ctx: Context, whole: Sequence[Typed]) -> list[list[Typed]]:

@@ -78,26 +78,30 @@ def store_at(
 
 @dataclass(frozen=True, slots=True)
 class RowAt:
-    """The text of a row's address, null where it is outside; and the lines before it."""
+    """Where a row lies: the terms of its offset, and the name that ``lines`` define for whether it is ``inside``; empty
+    where it always is."""
 
-    code: str
+    terms: tuple[str, ...]
+    inside: str
     lines: tuple[str, ...]
     helpers: tuple[str, ...]
+
+    def address(self, *terms: str) -> str:
+        """The text of the sum of these terms; null where the row is outside."""
+        return f"{self.inside} ? {' + '.join(terms)} : nullptr" if self.inside else " + ".join(terms)
 
 
 def row_at(of: Operand, op: Op, places: Sequence[Op], codes: Sequence[str], along: int | None, inside: str) -> RowAt:
     """As :func:`element_at`, of the row along one axis, which an op reads or writes."""
-    shape, pointer = names.shape(of.name), names.pointer(of.name)
+    shape = names.shape(of.name)
     others = [axis for axis in range(len(codes)) if axis != along]
-    terms = [f"{codes[axis]} * {shape}.stride[{axis}]" for axis in others if not _is_zero(places[axis])]
-    row = " + ".join([pointer, *terms])
+    terms = tuple(f"{codes[axis]} * {shape}.stride[{axis}]" for axis in others if not _is_zero(places[axis]))
     promised = isinstance(op.attr, Gather) and op.attr.outside == "promise"
     checked = [axis for axis in others if not promised and not is_within(places[axis], of.shape[axis])]
     if not checked:
-        return RowAt(row, (), ())
+        return RowAt(terms, "", (), ())
     tests = [f"is_inside({codes[axis]}, {shape}.extent[{axis}])" for axis in checked]
-    lines = _broken(f"const bool {inside} = ", " && ", tests)
-    return RowAt(f"{inside} ? {row} : nullptr", tuple(lines), ("is_inside",))
+    return RowAt(terms, inside, tuple(_broken(f"const bool {inside} = ", " && ", tests)), ("is_inside",))
 
 
 def place_name(graph: Graph, op: Op) -> str | None:

@@ -89,6 +89,9 @@ GATHER, LOAD_GATHERED, STORE_SCATTERED = "gather", "load_gathered", "store_scatt
 #: Loads of kernels with reductions: of bytes by words, and of data that caches should evict first.
 LOAD_WORDS, LOAD_STREAMING, TAKE_PACKED = "load_words", "load_streaming", "take_packed"
 
+#: A store of kernels with reductions that the compiler would take apart.
+STORE_WORDS = "store_words"
+
 #: Helpers by which blocks of a cluster exchange partial results.
 CLUSTER = ("mbarrier_init_expect", "send_to_block", "mbarrier_wait")
 PERSISTENT = ("mbarrier_expect",)
@@ -180,7 +183,7 @@ _ROWS = (
     Helper("round_alike", headers=("cuda_fp8.h",)),
     Helper("divide_moderate", ("is_moderate", "reciprocal_approx")),
     *(Helper(f"divide_{suffix}", ("reciprocal_approx",)) for suffix in ("short", "by_one_plus", "by_large")),
-    *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING, TAKE_PACKED)),
+    *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING, TAKE_PACKED, STORE_WORDS)),
     Helper("load_rows"),
     Helper(
         "load_rows_evict_last",

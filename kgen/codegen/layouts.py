@@ -105,6 +105,15 @@ def sum_lines(start: str, terms: Sequence[str]) -> tuple[str, ...]:
     return (*lines, f"{line};")
 
 
+def assigned(name: str, code: str) -> tuple[str, ...]:
+    """``name = code;``, in several lines where one is too long.  ``code``: a sum, or a choice of one."""
+    if len(name) + len(code) + 8 <= MAX_COLUMNS:
+        return (f"{name} = {code};",)
+    condition, question, terms = code.rpartition(" ? ")
+    start = f"{name} = {condition}" if question else f"{name} ="
+    return start, *sum_lines("    ? " if question else "    ", terms.split(" + "))
+
+
 def call_lines(element: Element, arguments: Sequence[str], variant: str = "") -> tuple[str, ...]:
     """A call of the element function, in several lines where one is too long.  ``variant``: its template arguments."""
     start = f"{element.context.name}{variant}("

@@ -135,7 +135,9 @@ class Fuser:
                 key = (self.ops[store].shape, read if self.separates else 0, self.refilled(store))
                 alike.setdefault(key, []).append(store)
                 continue
-            trace = self.tracer.alone(store, separate=store in separate or self.scatters(store))
+            trace = self.tracer.alone(store, separate=store in separate)
+            if not self.may_write(store, trace.space):
+                trace = self.tracer.alone(store, separate=True)
             if store in merged:
                 together.setdefault(trace.space, []).append(store)
             else:
@@ -155,9 +157,14 @@ class Fuser:
                 units.append(Unit((n,), self.tracer.alone(n)))
         return units
 
-    def scatters(self, sink: int) -> bool:
-        """Whether a sink writes at computed places, which kernels that reduce do not."""
-        return isinstance(self.ops[sink].attr, Scatter)
+    def may_write(self, sink: int, space: KernelSpace) -> bool:
+        """Whether a kernel of this space may write a sink: those that reduce write at computed places only along rows
+        of the last axes, and update nothing, as some elements are computed twice."""
+        attr = self.ops[sink].attr
+        if not isinstance(attr, Scatter) or space.reduced is None:
+            return True
+        last = not space.kept or max(space.kept) < min(space.reduced, default=len(space.dims))
+        return attr.combine == "set" and self.refilled(sink) is None and last and not space.inner
 
     def refilled(self, sink: int) -> int | None:
         """The operand that a sink writes at computed places after another kernel has written all of it."""
@@ -331,7 +338,7 @@ class _Placement:
         if (trace.space.reduced is None) == flat or not tracer.chained:
             return None
         rows, others = (trace.space, kernel.sinks) if flat else (kernel.space, unit.sinks)
-        if any(rows.place(tracer.ops[n].shape) is None or self.fuser.scatters(n) for n in others):
+        if any(rows.place(tracer.ops[n].shape) is None or not self.fuser.may_write(n, rows) for n in others):
             return None
         moved = tracer.run(rows, others)
         if moved.fused:  # its reads would differ from those that the order was made for

@@ -47,6 +47,11 @@ TARGETS: dict[str, tuple[str, str, Any]] = {
     "a_row": ("2", "v[0]", (2, V[0])),
     "an_element": ("2, 3", "7", ((2, 3), 7)),
     "all": ("...", "max(v)", (slice(None), V.max())),
+    "joined": ("s", "concat(v[:, :3], -v[:, 3:], axis=-1)", (S, np.concatenate([V[:, :3], -V[:, 3:]], -1))),
+    "coordinates": ("index(1), index(0) + 1", "v[:, :5]", ((np.arange(5), np.arange(1, 4)[:, None]), V[:, :5])),
+    "beside_a_coordinate": ("s[:, None], index(1) + 1", "v[:, :5]", ((S[:, None], np.arange(1, 6)), V[:, :5])),
+    "coordinates_of_one_row": ("index(0), index(1)", "v[:1]", (0, V[0])),
+    "rows_of_coordinates": ("index(0) + 2, :4", "v[:, :4]", ((np.arange(2, 5), slice(4)), V[:, :4])),
     "reduced": ("s", "max(v, axis=1, keepdims=true)", (S, V.max(1, keepdims=True))),
 }
 
@@ -268,3 +273,14 @@ def test_parts(text: str) -> None:
     PARTS[text](want, s, v)
     given = {"s": s, "v": v} if not text.startswith("1:4") else {"v": v}
     np.testing.assert_array_equal(updated(f"inout o; o[{text}", o=o, **given), want)
+
+
+def test_parts_under_a_condition() -> None:
+    """Each part of a concatenated value has its part of the condition."""
+    keep = np.arange(24).reshape(3, 8) % 3 > 0
+    got = updated(
+        "inout o; input s, v, keep; o[s] = concat(v[:, :3], -v[:, 3:], axis=-1) if keep", o=OLD, s=S, v=V, keep=keep
+    )
+    want = OLD.copy()
+    want[S] = np.where(keep, np.concatenate([V[:, :3], -V[:, 3:]], -1), OLD[S])
+    np.testing.assert_array_equal(got, want)

@@ -35,6 +35,7 @@ from .references import (
     merged,
     norm,
     normed_and_rotated,
+    normed_rotated_and_cached,
     penalised,
     powers_of_two,
     q4_0,
@@ -218,6 +219,24 @@ CASES: dict[str, tuple[dict[str, Callable[[Draw], Array | int]], Callable[..., A
             "num_heads": lambda d: 3,
         },
         normed_and_rotated,
+    ),
+    "fused_qk_norm_rope_cache_quant": (
+        {
+            "qkv": lambda d: d.bf16(TOKENS, 7, 128),
+            "q_weight": lambda d: d.bf16(128),
+            "k_weight": lambda d: d.bf16(128),
+            "cos_sin_cache": POSITIONS["cos_sin_cache"],
+            "positions": POSITIONS["positions"],
+            "slot_mapping": KEYS_AND_VALUES["slot_mapping"],
+            "k_scale": SCALE["scale"],
+            "v_scale": SCALE["scale"],
+            "query": lambda d: d.bf16(TOKENS, 3, 128),
+            "key_cache": lambda d: d.f32(3, 4, 2, 128).astype(ml_dtypes.float8_e4m3fn),
+            "value_cache": lambda d: d.f32(3, 4, 2, 128).astype(ml_dtypes.float8_e4m3fn),
+            "num_heads": lambda d: 3,
+            "num_kv_heads": lambda d: 2,
+        },
+        normed_rotated_and_cached,
     ),
     "moe_unpermute": (
         {

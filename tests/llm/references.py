@@ -187,6 +187,17 @@ def normed_and_rotated(
     return np.concatenate(both_rotated(rotated, positions, cos_sin_cache, query, key), 1)
 
 
+def normed_rotated_and_cached(
+    qkv: Array, slot_mapping: Array, query: Array, num_heads: int = 3, num_kv_heads: int = 2, **others: Array
+) -> Results:
+    """``others``: what ``normed_and_rotated`` takes, then what ``both_scaled`` does."""
+    ends = num_heads + num_kv_heads
+    first = {name: others.pop(name) for name in ("q_weight", "k_weight", "cos_sin_cache", "positions")}
+    both = normed_and_rotated(**first, qk=qkv[:, :ends], num_heads=num_heads)
+    assert both[:, :num_heads].shape == query.shape
+    return both[:, :num_heads], *both_scaled(both[:, num_heads:], qkv[:, ends:], slot_mapping, **others)
+
+
 def by_exponents(x: Array) -> Results:
     """The scales as exponents of float32."""
     scale, out = by_groups(x, powers_of_two)

@@ -135,6 +135,14 @@ CASES = (
         " --shape positions=64,cos_sin_cache=8192x128,query=64x32x128,key=64x8x128",
     ),
     Case(
+        "fused_qk_norm_rope_cache_quant",
+        "llm/fused_qk_norm_rope_cache_quant",
+        "--dtype qkv=bf16,q_weight=bf16,k_weight=bf16,cos_sin_cache=bf16,positions=i64,slot_mapping=i64,k_scale=f32,"
+        "v_scale=f32,query=bf16,key_cache=e4m3fn,value_cache=e4m3fn --shape qkv=1024x48x128,q_weight=128,k_weight=128,"
+        "cos_sin_cache=8192x128,positions=1024,slot_mapping=1024,k_scale=1,v_scale=1,query=1024x32x128,"
+        "key_cache=512x16x8x128,value_cache=512x16x8x128",
+    ),
+    Case(
         "cross_entropy_by_label",
         "llm/cross_entropy_by_label",
         "--dtype logits=bf16,label=i64 --shape logits=8192x128256,label=8192",

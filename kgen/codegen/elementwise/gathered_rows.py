@@ -13,7 +13,7 @@ from kgen.codegen.elementwise.context import GatheredContext
 from kgen.codegen.family import Unit
 from kgen.codegen.gathers import needed, row_at
 from kgen.codegen.helpers import GATHER, LOAD_GATHERED
-from kgen.codegen.layouts import call_lines, sum_lines
+from kgen.codegen.layouts import assigned, call_lines
 from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.spelling import storage_type
 from kgen.ir.graph import Gather, Operand, Scatter
@@ -103,13 +103,13 @@ def _write_row(step: Step, number: int, name: str, statements: Sequence[Statemen
     operand = step.graph.operands[op.attr.operand]
     writer = Writer(step, statements)
     arguments = writer.declare()
-    along = row_axis(step, op)
+    along = row_axis(step, number)
     writer.write(needed(ops, [a for axis, a in enumerate(op.places) if axis != along]))
     places = writer.places_of(number)
     out = writer.unique(names.row(operand.name))
     inside = writer.unique(names.inside(operand.name))
     found = row_at(operand, op, [ops[a] for a in op.places], places, along, inside)
-    for line in (*found.lines, *_assigned(out, found.code)):
+    for line in (*found.lines, *assigned(out, found.address(names.pointer(operand.name), *found.terms))):
         writer.put(line, number)
     const = "" if isinstance(op.attr, Scatter) else "const "
     row = Argument("row", number, f"{const}{storage_type(operand.dtype)}*& {out}")
@@ -120,12 +120,3 @@ def _write_row(step: Step, number: int, name: str, statements: Sequence[Statemen
     context = ElementContext(name, comment, declared, one_line, tuple(writer.body))
     helpers = dict.fromkeys((*writer.helpers, *found.helpers))
     return Element(context, parameters, tuple(dict.fromkeys(writer.headers)), tuple(helpers))
-
-
-def _assigned(name: str, code: str) -> tuple[str, ...]:
-    """``name = code;``, in several lines where one is too long.  ``code``: a sum, or a choice of one."""
-    if len(name) + len(code) + 8 <= MAX_COLUMNS:
-        return (f"{name} = {code};",)
-    condition, question, terms = code.rpartition(" ? ")
-    start = f"{name} = {condition}" if question else f"{name} ="
-    return start, *sum_lines("    ? " if question else "    ", terms.split(" + "))

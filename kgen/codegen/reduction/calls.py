@@ -18,9 +18,10 @@ from kgen.codegen.reduction.places import Places
 from kgen.codegen.reduction.sections import Section, access_of, kept_name, label_of, write_section
 from kgen.codegen.reduction.states import States, target_of
 from kgen.codegen.spelling import register_type
-from kgen.ir.graph import Op
+from kgen.ir.graph import IndexMap, Op, Scatter
 from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
+from kgen.schedule.target import WORD
 
 #: The place of what a block computes once for all of its rows, among the numbers of rounds.
 BEFORE_ROWS = -1
@@ -111,7 +112,8 @@ def _title(step: ReductionStep, stores: Sequence[int]) -> str:
     """What a function for one element writes, and the sums that it adds to."""
     if not stores:
         return "What a block needs of elements that all rows share."
-    of = {n: step.graph.operands[step.accesses[access_of(step, n)].operand].name for n in stores}
+    attrs = {n: step.graph.ops[n].attr for n in stores}
+    of = {n: step.graph.operands[a.operand].name for n, a in attrs.items() if isinstance(a, IndexMap | Scatter)}
     written = [name for n, name in of.items() if not step.is_sum(n)]
     summed = [name for n, name in of.items() if step.is_sum(n)]
     one = [f"One element of {names.listed(written)}."] if written else []
@@ -129,7 +131,8 @@ class Calls:
 
     ``element``: gives the text of an element that was read.  ``column``: the index of an element's column in arrays, if
     there are any.  ``collected``: the index of an element that a state collects.  ``kept_name``: makes the names of
-    values that functions keep.  ``states``: those of the current round.
+    values that functions keep.  ``gathered``: the text of an element of each row at computed places.
+    ``states``: those of the current round.
     """
 
     operands: Operands
@@ -139,6 +142,7 @@ class Calls:
     column: str
     collected: str
     kept_name: Callable[[str], str] = names.kept
+    gathered: Mapping[int, str] = MappingProxyType({})
     states: States = field(default_factory=dict)
     ends: Set[int] = frozenset()  # the outputs whose elements are first two floats
 
@@ -167,6 +171,8 @@ class Calls:
                 return argument.name
             case "index":
                 return self.places.coordinate(int(argument.key))
+            case "gathered":
+                return self.gathered[int(argument.key)]
             case "place":
                 return self.places.place
             case "state":
@@ -211,13 +217,26 @@ def final_packs(
 ) -> tuple[Stored, ...]:
     """The packs that collect the elements of outputs.  ``ends``: as of a ``Section``."""
     found: list[Stored] = []
+    stores = [n for n in stores if not operands.step.graph.ops[n].places]
+    parts = [] if operands.schedule.is_column else _parts_of_one_array(operands, stores)
     for n in stores:
         access = access_of(operands.step, n)
         if operands.is_grouped(access) and operands.schedule.group > 1:
             place, pack = f"{places.base_of(access)} + {places.along(access, '')}", operands.written(access)
-            stored = Stored(operands.pack(access), pack, place)
+            stored = Stored(operands.pack(access), pack, place, by_words=n in parts)
             if n in ends:
                 pairs = names.ends(operands.labels[access])
                 stored = replace(stored, ends=pairs, rounded=rounded(operands.operand(access).dtype, pairs, pack))
             found.append(stored)
     return tuple(found)
+
+
+def _parts_of_one_array(operands: Operands, stores: Sequence[int]) -> list[int]:
+    """The stores of groups of 8- or 16-bit elements that fill the widest access, of which several go to one array."""
+    found: dict[int, list[int]] = {}
+    for n in stores:
+        access, schedule, graph = access_of(operands.step, n), operands.schedule, operands.step.graph
+        size, widest = operands.operand(access).dtype.size, schedule.target.vector_bytes
+        if size < WORD and operands.planned(access).alignment == schedule.group * size == widest:
+            found.setdefault(graph.base(operands.step.accesses[access].operand), []).append(n)
+    return [n for those in found.values() if len(those) > 1 for n in those]

@@ -120,7 +120,9 @@ class State:
 class Stored:
     """A pack that collects results, and the place that it is stored to.
 
-    ``ends``: the array of pairs of floats between which they lie; the call ``rounded`` rounds these into the pack.
+    ``row``: the row at a computed place in which ``place`` is an index.  ``by_words``: whether the store is one of
+    ``store_words``.  ``ends``: the array of pairs of floats between
+    which they lie; the call ``rounded`` rounds these into the pack.
     """
 
     type: str
@@ -128,3 +130,5 @@ class Stored:
     place: str
     ends: str = ""
     rounded: str = ""
+    row: str = ""
+    by_words: bool = False

@@ -39,7 +39,8 @@ def narrow_stores(parts: Parts, stores: Iterable[int]) -> dict[int, int]:
         cast = ops[n].args[0]
         narrows = is_fp8(ops[cast].dtype) and ops[cast].attr == CastMode("rne", True)
         quotient = ops[cast].args[0] if narrows else cast
-        if narrows and uses[cast] == 1 == uses[quotient] and _is_divided(parts, quotient):
+        whole = narrows and not ops[n].places
+        if whole and uses[cast] == 1 == uses[quotient] and _is_divided(parts, quotient):
             found[n] = quotient
     return found
 

@@ -24,8 +24,8 @@ class Parts:
     or elements need; stores of one element a row may need further uniform ops.  ``divisors``: the common ops that
     elements are divided by; ``sum_divisors``: divisors that are the sum of their dividends, as in softmax.
     ``narrow_divisors``: those of quotients that are only stored as 8 bits.  ``summed_exps``: exponentials that are only
-    summed.  ``scaled_exps``: those that are scaled by 2^24, for 16-bit
-    quotients.
+    summed.  ``scaled_exps``: those that are scaled by 2^24, for 16-bit quotients.  ``rows``: the ops that move rows at
+    computed places, which are found once a row.
     """
 
     step: ReductionStep
@@ -41,9 +41,10 @@ class Parts:
     summed_exps: frozenset[int]
     scaled_exps: frozenset[int]
     narrow_divisors: frozenset[int] = frozenset()
+    rows: frozenset[int] = frozenset()
 
     @staticmethod
-    def of(step: ReductionStep, *, is_column: bool = False) -> Parts:
+    def of(step: ReductionStep, *, is_column: bool = False, rows: Iterable[int] = ()) -> Parts:
         """``is_column``: a thread has several rows, so all ops that reductions need are computed for each element."""
         ops = step.graph.ops
         phase = step.phase()
@@ -58,7 +59,7 @@ class Parts:
         return Parts(
             step, _rounds(step, phase), phase, varies, of_segment, needed,
             tuple(n for n in stores if varies[n]), tuple(n for n in stores if not (varies[n] or of_segment[n])),
-            divisors, sum_divisors, summed_exps, scaled_exps,
+            divisors, sum_divisors, summed_exps, scaled_exps, rows=frozenset(rows),
         )  # fmt: skip
 
     def behind(self, sinks: Iterable[int], given: Set[int] = frozenset()) -> list[int]:
@@ -67,11 +68,17 @@ class Parts:
         found = set(sinks)
         stack = list(found)
         while stack:
-            for a in ops[stack.pop()].args:
+            number = stack.pop()
+            for a in self.values_of(number):
                 if a not in found and a not in given and (self.varies[a] or ops[a].name in _LEAVES):
                     found.add(a)
                     stack.append(a)
         return sorted(found)
+
+    def values_of(self, number: int) -> tuple[int, ...]:
+        """The arguments of an op, without the places of rows."""
+        op = self.step.graph.ops[number]
+        return op.args[: len(op.args) - len(op.places)] if number in self.rows else op.args
 
     def kept(self, sections: Sequence[Sequence[int]], resident: Set[int] = frozenset()) -> dict[int, int]:
         """Values of an element that later sections need again, and the number of the section that computes each.

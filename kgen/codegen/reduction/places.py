@@ -14,6 +14,9 @@ from kgen.records import dataclass
 from kgen.schedule.reduction.launch import steps_of
 from kgen.schedule.reduction.schedule import RowSchedule
 
+#: Columns of the text of an element that fits one line with the variable that it initialises.
+LONGEST_ELEMENT = 72
+
 
 @dataclass(slots=True)
 class Uses:
@@ -90,7 +93,9 @@ class RowPlaces:
 
     def row_element(self, access: int) -> str:
         """A row's one element of an operand."""
-        return f"{self.operands.pointer(access)}[{' + '.join(self.row_offset(access)) or '0'}]"
+        pointer, terms = self.operands.pointer(access), self.row_offset(access) or ["0"]
+        between = f"\n{' ' * 8}+ " if len(pointer) + sum(map(len, terms)) > LONGEST_ELEMENT else " + "
+        return f"{pointer}[{between.join(terms)}]"
 
     def base_of(self, access: int) -> str:
         planned = self.operands.planned(access)

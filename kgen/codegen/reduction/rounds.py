@@ -10,6 +10,7 @@ from kgen.codegen.element import PRIMARY, Element, Writer
 from kgen.codegen.reduction.accumulators import Accumulator
 from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
 from kgen.codegen.reduction.context import Part, State, Value, Work
+from kgen.codegen.reduction.gathered_rows import GatheredRows
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.peel import EdgeElements
 from kgen.codegen.reduction.registers import Registers
@@ -32,6 +33,7 @@ class Rounds:
 
     operands: Operands
     registers: Registers
+    gathered: GatheredRows
     values: Values
     functions: Functions
     calls: Calls
@@ -98,7 +100,8 @@ class Rounds:
             elif part := part_of(mine, state, thread_state(mine, state), self.operands.schedule.group):
                 parts.append(part)
         accesses = sorted({*whole.values(), *(reads_of(function) if function else ())})
-        return Work(self.registers.again(accesses), tuple(parts), self.calls.call(function) if function else None)
+        reads = (*self.registers.again(accesses), *self.gathered.again(function))
+        return Work(reads, tuple(parts), self.calls.call(function) if function else None)
 
     def state(self, mine: Accumulator, state: str) -> State:
         return State(

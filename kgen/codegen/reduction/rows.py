@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Element, Writer
-from kgen.codegen.helpers import CLUSTER
+from kgen.codegen.helpers import CLUSTER, STORE_WORDS
 from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
 from kgen.codegen.reduction.comment import row_comment
 from kgen.codegen.reduction.context import Declared, Value
 from kgen.codegen.reduction.facts import Described, Facts
+from kgen.codegen.reduction.gathered_rows import GatheredRows
 from kgen.codegen.reduction.narrow import narrow_divisors, narrow_stores
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
@@ -19,6 +20,7 @@ from kgen.codegen.reduction.peel import EdgeElements
 from kgen.codegen.reduction.places import RowPlaces, place_coordinates, row_coordinates
 from kgen.codegen.reduction.registers import Registers, kept_values
 from kgen.codegen.reduction.rounds import Rounds
+from kgen.codegen.reduction.row_addresses import RowAddresses
 from kgen.codegen.reduction.row_context import Division, Final, Persistent, Round, RowsContext, SegmentValues
 from kgen.codegen.reduction.row_groups import exchange_lanes, is_exact, resident_accesses, start_of_group, stores_words
 from kgen.codegen.reduction.sections import access_of
@@ -45,6 +47,7 @@ class RowKernel:
     operands: Operands
     places: RowPlaces
     registers: Registers
+    gathered: GatheredRows
     values: Values
     functions: Functions
     calls: Calls
@@ -56,31 +59,39 @@ class RowKernel:
 
     @staticmethod
     def of(facts: Facts) -> RowKernel:
-        schedule, operands, whole = facts.schedule, facts.operands(), Parts.of(facts.step)
+        schedule, operands = facts.schedule, facts.operands()
+        at = start_of_group(schedule, "v" if schedule.vectors > 1 else "") if is_exact(schedule) else "i"
+        places, gathered = RowPlaces(operands, at), GatheredRows.of(operands, at)
+        whole = Parts.of(facts.step, rows=gathered.labels)
         ends = narrow_stores(whole, whole.varying_stores) if stores_words(operands) else {}
         parts = replace(whole, narrow_divisors=narrow_divisors(whole, ends.values()))
-        at = start_of_group(schedule, "v" if schedule.vectors > 1 else "") if is_exact(schedule) else "i"
-        places = RowPlaces(operands, at)
         registers = Registers(operands, places, resident_accesses(schedule))
         values = Values(facts.values)
         values.kept = kept_values(facts, parts, registers.resident)
         grouped = schedule.group > 1
         functions = Functions(parts, values, facts.statements, facts.declare, picks=grouped, by_group=grouped)
-        calls = Calls(operands, places, values, registers.element, "", "j" if grouped else "0")
+        calls = Calls(
+            operands, places, values, registers.element, "", "j" if grouped else "0", gathered=gathered.elements
+        )
         edges = EdgeElements.of(operands, registers.resident, values, places.uses)
         writer = Writer(facts.step, facts.statements, unique=values.unique)
         rounds = Rounds(
-            operands, registers, values, functions, calls, edges, writer, dict(facts.states), facts.known
+            operands, registers, gathered, values, functions, calls, edges, writer, dict(facts.states), facts.known
         )  # fmt: skip
         segments = Segments.of(facts, parts, registers, rounds)
         return RowKernel(
-            facts, parts, operands, places, registers, values, functions, calls, edges, writer, rounds, segments, ends
+            facts, parts, operands, places, registers, gathered, values, functions, calls, edges, writer, rounds,
+            segments, ends
         )  # fmt: skip
 
     def describe(self) -> Described:
         fetched = self.fetched()
         self.writer.wanted = self.parts.common
-        values = (*self.writer.lines(self.parts.of_row(0)), *self.named())
+        addresses = RowAddresses.of(self.gathered)
+        late = addresses.late()
+        values = self.writer.lines([n for n in self.parts.of_row(0) if n not in late])
+        values = (*values, *self.named())
+        sources, targets = addresses.sources(self.writer), addresses.targets(self.writer)
         segment_values = self.segments.values(0)
         rounds = self.written_rounds()
         final = self.final()
@@ -88,7 +99,8 @@ class RowKernel:
         stores = self.stores()
         segment_stores = self.segments.stores()
         context = replace(
-            self.context(fetched, values, rounds, final, stores), segment_values=segment_values,
+            self.context(fetched, values, rounds, final, stores), sources=sources, targets=targets,
+            gathered_loads=self.gathered.loads(), segment_values=segment_values,
             segment_stores=segment_stores, segment_coordinates=self.places.uses.in_loop(self.facts.schedule),
         )  # fmt: skip
         return Described(
@@ -109,6 +121,7 @@ class RowKernel:
             *(["keep_loaded"] if self.kept_loaded else []),
             *(["extract"] if any(map(self.registers.is_picked, read)) else []),
             *self.operands.loads_of(self.reads_anywhere()),
+            *self.gathered.helpers(),
         )
 
     @property
@@ -231,8 +244,9 @@ class RowKernel:
         flags = [a.name for a in function.arguments if a.kind == "is_exact"]
         is_exact_division = next(iter(flags), "is_exact" if ends else "")
         late = self.keep_late(reads_of(function))
-        reads = self.registers.again(reads_of(function))
-        packs = final_packs(self.operands, self.places, stores, ends)
+        reads = (*self.registers.again(reads_of(function)), *self.gathered.again(function))
+        packs = (*final_packs(self.operands, self.places, stores, ends), *self.gathered.stored(stores))
+        self.writer.helpers += [STORE_WORDS] if any(pack.by_words for pack in packs) else []
         edge = None if self.edges is None else self.edges.writes(function)
         call, divided = self.calls.call(function), self.divided(function, is_exact_division)
         return Final(
@@ -292,8 +306,8 @@ class RowKernel:
         special = schedule.stages or schedule.any_length or schedule.shared_operand is not None
         alone = schedule.rows == 1 and schedule.anchor is None and not special
         read = sum(operands.operand(t).dtype.size for t in self.loads)
-        stores = (access_of(self.facts.step, n) for n in self.parts.varying_stores if not self.facts.step.is_sum(n))
-        written = sum(operands.operand(t).dtype.size for t in stores)
+        stores = [n for n in self.parts.varying_stores if not self.facts.step.is_sum(n)]
+        written = sum(self.facts.step.graph.ops[n].dtype.size for n in stores)
         return alone and schedule.vectors > 2 and written >= read and schedule.segment_vectors == 1
 
     @property
@@ -325,6 +339,7 @@ class RowKernel:
         """The registers that hold elements of a row."""
         return (
             *map(self.registers.declared, loads),
+            *self.gathered.declared(),
             *self.calls.kept_arrays(),
             *(() if self.edges is None else self.edges.declarations(loads)),
         )
@@ -374,8 +389,8 @@ class RowKernel:
         lines = [f"const {value.type} {value.name} = {value.code};" for value in loads]
         for n in self.parts.row_stores:
             attr = ops[n].attr
-            assert isinstance(attr, IndexMap)
-            self.writer.places[attr.operand] = self.places.row_element(access_of(self.facts.step, n))
+            if isinstance(attr, IndexMap):
+                self.writer.places[attr.operand] = self.places.row_element(access_of(self.facts.step, n))
         return (*lines, *self.writer.lines(last))
 
 

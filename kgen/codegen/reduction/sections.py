@@ -21,7 +21,7 @@ from kgen.codegen.reduction.narrow import ENDS, ROUND
 from kgen.codegen.reduction.parts import Parts, is_division
 from kgen.codegen.spelling import Expr, headers_of, register_type, storage_type
 from kgen.dtypes import BFLOAT16, FLOAT32, INT64
-from kgen.ir.graph import IndexMap, Op
+from kgen.ir.graph import IndexMap, Op, Scatter
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.trace import spread
 from kgen.records import dataclass
@@ -155,7 +155,7 @@ def write_section(parts: Parts, section: Section, statements: Sequence[Statement
         *_reads(writer, parts.step, selected),
         *_values(writer, parts, section, selected),
         *_by_value(writer, parts.step, selected),
-        *sources(parts.step, selected),
+        *_at_places(writer, parts, selected),
         *_sinks(writer, parts.step, section),
     ]
     writer.wanted = frozenset(section.kept)
@@ -193,7 +193,7 @@ def _values(writer: SectionWriter, parts: Parts, section: Section, selected: Seq
     """Values of a row, reciprocals of divisors, and values that earlier functions have kept."""
     step, ops = parts.step, parts.step.graph.ops
     arguments: list[Argument] = []
-    outside = {a for n in selected for a in ops[n].args if a not in selected}
+    outside = {a for n in selected for a in parts.values_of(n) if a not in selected}
     for number in sorted(outside):
         kind = "given" if number in section.given else "row"
         value = writer.unique(section.rows[number] if kind == "row" else names.value(kept_name(step, number)))
@@ -213,6 +213,12 @@ def _divides_exactly(writer: SectionWriter, parts: Parts, selected: Sequence[int
     """Whether some quotient by a reciprocal is wanted to the last bit."""
     by, ops = writer.reciprocals.keys() - parts.sum_divisors, parts.step.graph.ops
     return any(is_division(ops[n], d) for d in by for n in selected if n not in writer.ends)
+
+
+def _at_places(writer: SectionWriter, parts: Parts, selected: Sequence[int]) -> list[Argument]:
+    """The arrays at computed places, and elements of the rows that are moved."""
+    arrays = sources(parts.step, [n for n in selected if n not in parts.rows])
+    return [*arrays, *(writer.given(n) for n in selected if n in parts.rows)]
 
 
 def _by_value(writer: SectionWriter, step: ReductionStep, selected: Sequence[int]) -> list[Argument]:
@@ -239,7 +245,7 @@ def _sinks(writer: SectionWriter, step: ReductionStep, section: Section) -> list
         if number in section.states:
             accumulator, state = section.states[number]
             arguments.append(Argument("state", number, f"{accumulator.of_element}& {state}"))
-        else:
+        elif not isinstance(step.graph.ops[number].attr, Scatter):
             access = access_of(step, number)
             operand = step.graph.operands[step.accesses[access].operand]
             reads = step.accesses[access].reads

@@ -7,8 +7,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
+from kgen.ir.graph import Gather
 from kgen.layout.iterator import IterationSpace
 from kgen.records import dataclass
+from kgen.schedule.elementwise.gathers import gathered_rows, row_axis
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2
 from kgen.schedule.reduction.facts import RowFacts
@@ -217,6 +219,13 @@ class _Rows:
         return fits and self.traversal.weights > 0 and self.shared_operand is None
 
     @property
+    def gathered(self) -> tuple[tuple[int, int], ...]:
+        """The operands that are accessed by rows at computed places."""
+        facts, traversal = self.facts, self.traversal
+        plain = facts.bounded and facts.reduced == 1 and traversal.anchor is None and not traversal.staged
+        return gathered_rows(facts, traversal.group) if plain else ()
+
+    @property
     def evict_last(self) -> tuple[int, ...]:
         lasts = self.is_large and self.mapping.vectors > 0 and self.shared_operand is None
         return evict_last_accesses(self.facts, self.accesses, self.traversal.own, self.traversal.group) if lasts else ()
@@ -239,6 +248,7 @@ class _Rows:
             self.accesses,
             facts.coordinates,
             traversal.anchor,
+            gathered=self.gathered,
             target=facts.target,
             threads=one.threads,
             vectors=one.vectors,
@@ -289,6 +299,9 @@ def _mapping_by_length(facts: RowFacts, traversal: RowTraversal) -> ThreadMappin
     read = facts.bytes_of(facts.varying(traversal.own)) or kept
     as_much = max((facts.itemsizes[i] for i in facts.written), default=0) >= read
     if facts.along and traversal.has_whole_vectors and traversal.anchor is None:
+        one = _one_vector(facts, width // group)
+        if one is not None:
+            return one_row_mapping(one, 1, tuning=tuning)
         weighted = bool(facts.written) and traversal.weights > 0
         found = map_few_vectors(width // group, in_pairs=as_much or weighted, tuning=tuning)
         if found is not None:
@@ -312,6 +325,17 @@ def _mapping_by_length(facts: RowFacts, traversal: RowTraversal) -> ThreadMappin
             tuning=tuning,
         )
     )
+
+
+def _one_vector(facts: RowFacts, count: int) -> int | None:
+    """The threads of a row of ``count`` vectors that also reads rows at computed places: one vector each, which leaves
+    registers for those of all rows; None for longer rows, and without such rows.
+
+    Norms of heads of 128 with rotary embedding, 40 heads: 128 tokens 1.83 us, with two vectors 2.22; 16384 93 and 102.
+    """
+    ops = facts.step.graph.ops
+    gathers = any(isinstance(op.attr, Gather) and row_axis(facts.step, n) is not None for n, op in enumerate(ops))
+    return 1 << (count - 1).bit_length() if gathers and count <= WARP else None
 
 
 def _of_spans(facts: RowFacts) -> ThreadMapping:

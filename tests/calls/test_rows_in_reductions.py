@@ -1,0 +1,110 @@
+"""Rows that kernels with reductions read or write at computed places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen.runtime.cuda.driver import probe
+
+Array = np.ndarray[Any, Any]
+on_gpu = [pytest.mark.gpu, pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU")]
+
+PLACES = np.array([0, 3, -1, 6, -7, 7, -8, 2**62, 2, 5])
+INSIDE = (PLACES >= -7) & (PLACES < 7)
+ROWS = np.where(INSIDE, PLACES, 0) % 7
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=on_gpu)])
+def device(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def integers(rows: int, columns: int, dtype: str = "float32") -> Array:
+    """Sums of these are exact."""
+    return (np.arange(rows * columns) * 37 % 11 - 5).reshape(rows, columns).astype(dtype)
+
+
+def unaligned(x: Array) -> Array:
+    """A copy whose rows begin at odd elements."""
+    wide = np.zeros((x.shape[0], x.shape[1] + 8), x.dtype)
+    wide[:, 1 : x.shape[1] + 1] = x
+    return wide[:, 1 : x.shape[1] + 1]
+
+
+def call(device: str, text: str, moves: str, **given: Any) -> Any:
+    """The results of one kernel that reduces and accesses a ``table`` so."""
+    k: Any = kgen.jit(text, device=device, fmad=False)
+    (kernel,) = k.explain(**given).to_dict()["kernels"]
+    found = {o["name"]: o["access"] for o in kernel["operands"]}
+    assert kernel["schedule"]["template"] == "row_reduce"
+    assert found["table"].startswith(moves), found["table"]
+    return k(**given)
+
+
+@pytest.mark.parametrize(("dtype", "columns"), [("float32", 64), ("float16", 1024), ("int8", 20000)])
+def test_read(device: str, dtype: str, columns: int) -> None:
+    """Rows that are summed and written, in registers and walked: as read one by one; zeros outside."""
+    table, y = integers(7, columns, dtype), integers(len(PLACES), columns, dtype)
+    text = "let v = cast<float>(table[i] + y)\ns = sum(v, axis=-1)\nout = v - 2 * expand(s, axis=-1)"
+    s, out = call(device, text, "rows by groups", table=table, i=PLACES, y=y)
+    v = (np.where(INSIDE[:, None], table[ROWS], table.dtype.type(0)) + y).astype("float32")
+    np.testing.assert_array_equal(s, v.sum(-1))
+    np.testing.assert_array_equal(out, v - 2 * v.sum(-1, keepdims=True))
+    one_by_one = call(device, text, "element by element", table=unaligned(table), i=PLACES, y=y)
+    np.testing.assert_array_equal(one_by_one[1], out)
+
+
+def test_same_bits(device: str) -> None:
+    """Rounded results do not depend on how rows are read."""
+    rng = np.random.default_rng(0)
+    table, x = rng.standard_normal((7, 128)).astype("float16"), rng.standard_normal((10, 128)).astype("float16")
+    text = "out = x * rsqrt(mean(cast<float>(x) ** 2, axis=-1, keepdims=true)) * table[i]"
+    by_rows = call(device, text, "rows by groups", x=x, i=PLACES, table=table)
+    np.testing.assert_array_equal(by_rows, call(device, text, "element by", x=x, i=PLACES, table=unaligned(table)))
+
+
+@pytest.mark.parametrize(("dtype", "columns"), [("float32", 64), ("float16", 1024), ("int8", 20000)])
+def test_written(device: str, dtype: str, columns: int) -> None:
+    """Rows of what is reduced; nothing outside, nor where the condition is false."""
+    x, keep = integers(len(PLACES), columns, dtype), np.arange(len(PLACES)) != 1
+    text = "input x, i, keep\ninout table\nlet y = cast<typeof(table)>(max(x, axis=-1, keepdims=true) - x)\n"
+    text += "table[i] = y if keep[:, None]"
+    want = integers(7, columns, dtype)
+    want[ROWS[INSIDE & keep]] = (x.max(-1, keepdims=True) - x)[INSIDE & keep]
+    for copy, moves in ((np.array, "rows by groups"), (unaligned, "element by element")):
+        table = copy(integers(7, columns, dtype))
+        call(device, text, moves, x=x, i=PLACES, keep=keep, table=table)
+        np.testing.assert_array_equal(table, want)
+
+
+def test_one_element_a_row(device: str) -> None:
+    """What is reduced, at a place of each row."""
+    x, table = integers(len(PLACES), 96), np.zeros(7, "float32")
+    call(
+        device, "input x, i\ninout table\ntable[i] = sum(x, axis=-1)", "element by element", x=x, i=PLACES, table=table
+    )
+    want = np.zeros(7, "float32")
+    want[ROWS[INSIDE]] = x.sum(-1)[INSIDE]
+    np.testing.assert_array_equal(table, want)
+
+
+def test_rows_that_are_not_the_last_axis(device: str) -> None:
+    """Columns are reduced first, and written at computed places by another kernel."""
+    x, table = integers(50, 10), np.zeros((50, 7), "float32")
+    k: Any = kgen.jit("input x, i\ninout table\ntable[:, i] = x - sum(x, axis=0, keepdims=true)", device=device)
+    assert len(k.explain(x=x, i=PLACES, table=table).to_dict()["kernels"]) == 2
+    k(x=x, i=PLACES, table=table)
+    want = np.zeros_like(table)
+    want[:, ROWS[INSIDE]] = (x - x.sum(0))[:, INSIDE]
+    np.testing.assert_array_equal(table, want)
+
+
+def test_updates_are_done_once(device: str) -> None:
+    """Sums at computed places have a kernel of their own: those that reduce may compute an element twice."""
+    x, table = integers(len(PLACES), 64), np.zeros((7, 64), "float32")
+    k: Any = kgen.jit("input x, i\ninout table\ntable[i] += x / sum(abs(x), axis=-1, keepdims=true)", device=device)
+    assert len(k.explain(x=x, i=PLACES, table=table).to_dict()["kernels"]) == 2
