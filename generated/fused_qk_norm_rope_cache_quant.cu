@@ -328,6 +328,17 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
     // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
     const float t8 = 1.0f / v_scale_v;
     const bool t9 = value_v >= 0ll;
+    // let cos = expand(cos_sin_cache[positions, :h], axis=1)
+    const bool t10 = positions_v < 0ll;
+    const long long t11 = wrap_add(positions_v, size_n5);
+    const long long cos_sin_cache_1_place0 = t10 ? t11 : positions_v;
+    const bool cos_sin_cache_1_inside = is_inside(cos_sin_cache_1_place0, cos_sin_cache_1_shape.extent[0]);
+    const long long cos_sin_cache_1_at = cos_sin_cache_1_inside
+        ? cos_sin_cache_1_place0 * cos_sin_cache_1_shape.stride[0] : 0;
+    const __nv_bfloat16* const cos_sin_cache_1_row = cos_sin_cache_1_inside
+        ? cos_sin_cache_1_ptr + cos_sin_cache_1_at : nullptr;
+    const __nv_bfloat16* const cos_sin_cache_2_row = cos_sin_cache_1_inside
+        ? cos_sin_cache_2_ptr + cos_sin_cache_1_at : nullptr;
 
     Pack<__nv_bfloat16, 8, 16> qkv_1_vec;
     Pack<__nv_bfloat16, 8, 16> qkv_2_vec;
@@ -344,19 +355,6 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
         k_weight_1_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(k_weight_1_ptr + i);
         q_weight_2_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(q_weight_2_ptr + i);
         k_weight_2_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(k_weight_2_ptr + i);
-    }
-    // let cos = expand(cos_sin_cache[positions, :h], axis=1)
-    const bool t10 = positions_v < 0ll;
-    const long long t11 = wrap_add(positions_v, size_n5);
-    const long long cos_sin_cache_1_place0 = t10 ? t11 : positions_v;
-    const bool cos_sin_cache_1_inside = is_inside(cos_sin_cache_1_place0, cos_sin_cache_1_shape.extent[0]);
-    const long long cos_sin_cache_1_at = cos_sin_cache_1_inside
-        ? cos_sin_cache_1_place0 * cos_sin_cache_1_shape.stride[0] : 0;
-    const __nv_bfloat16* const cos_sin_cache_1_row = cos_sin_cache_1_inside
-        ? cos_sin_cache_1_ptr + cos_sin_cache_1_at : nullptr;
-    const __nv_bfloat16* const cos_sin_cache_2_row = cos_sin_cache_1_inside
-        ? cos_sin_cache_2_ptr + cos_sin_cache_1_at : nullptr;
-    if (i < width) {
         cos_sin_cache_1_gathered = load_gathered<Pack<__nv_bfloat16, 8, 16>>(cos_sin_cache_1_row, i);
         cos_sin_cache_2_gathered = load_gathered<Pack<__nv_bfloat16, 8, 16>>(cos_sin_cache_2_row, i);
     }
@@ -529,24 +527,6 @@ typedef struct kgen_array {
     uint64_t byte_offset;   /* from data to element (0, ..., 0) */
 } kgen_array;
 
-#define KGEN_BOOL {6, 8, 1}
-#define KGEN_INT8 {0, 8, 1}
-#define KGEN_INT16 {0, 16, 1}
-#define KGEN_INT32 {0, 32, 1}
-#define KGEN_INT64 {0, 64, 1}
-#define KGEN_UINT8 {1, 8, 1}
-#define KGEN_UINT16 {1, 16, 1}
-#define KGEN_UINT32 {1, 32, 1}
-#define KGEN_UINT64 {1, 64, 1}
-#define KGEN_FLOAT16 {2, 16, 1}
-#define KGEN_BFLOAT16 {4, 16, 1}
-#define KGEN_FLOAT32 {2, 32, 1}
-#define KGEN_FLOAT64 {2, 64, 1}
-#define KGEN_FLOAT8_E4M3FN {10, 8, 1}
-#define KGEN_FLOAT8_E5M2 {12, 8, 1}
-#define KGEN_COMPLEX64 {5, 64, 1}
-#define KGEN_COMPLEX128 {5, 128, 1}
-
 /*
  * What launchers return.  In bits 8 to 15 is the number of the array at fault, counting from 1 in the order of the
  * parameters, or 0.  Results below 0 are errors of CUDA calls: -cudaError_t.
@@ -566,6 +546,11 @@ enum {
 
 #endif
 
+#define KGEN_BFLOAT16 {4, 16, 1}
+#define KGEN_INT64 {0, 64, 1}
+#define KGEN_FLOAT32 {2, 32, 1}
+#define KGEN_FLOAT8_E4M3FN {10, 8, 1}
+
 namespace kgen_fused_qk_norm_rope_cache_quant {
 
 // The dimensions that a kernel walks, the fastest first, and the strides of its accesses along them.
@@ -575,6 +560,9 @@ struct Space {
     long long shape[8];
     long long strides[ACCESSES][8];
 };
+
+// Kernels that move whole vectors take arrays at multiples of so many bytes.
+constexpr int ALIGNMENT = 16;
 
 static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
 
@@ -729,6 +717,69 @@ static int check_layout(const Array& array, int number, std::initializer_list<lo
     return KGEN_SUCCESS;
 }
 
+// Marks those of some arrays that are not aligned, by a null pointer: kernels take copies of them.
+static int mark_unaligned(Array* arrays, const Operand* operands, std::initializer_list<int> numbers)
+{
+    for (const int i : numbers) {
+        Array& array = arrays[i];
+        if (array.address % ALIGNMENT == 0) continue;
+        const bool has_gaps = array.last - array.first + 1 != static_cast<uintptr_t>(array.size * array.itemsize);
+        if (array.address != array.first || (has_gaps && operands[i].is_written)) {
+            return status_of(KGEN_NOT_COVERED, i + 1);
+        }
+        array.address = 0;
+    }
+    return KGEN_SUCCESS;
+}
+
+// The memory that copies of the marked arrays take.
+static size_t bytes_of_copies(const Array* arrays, int count)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < count; ++i) {
+        const bool is_marked = arrays[i].size > 0 && arrays[i].address == 0;
+        bytes += is_marked ? (arrays[i].last - arrays[i].first + 256) / 256 * 256 : 0;
+    }
+    return bytes;
+}
+
+static int copy_array(uintptr_t to, uintptr_t from, const Array& array, cudaStream_t stream)
+{
+    return -static_cast<int>(cudaMemcpyAsync(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
+                                             array.last - array.first + 1, cudaMemcpyDeviceToDevice, stream));
+}
+
+// Copies the marked arrays to memory, one behind another, and moves its start behind them.
+static int copy_unaligned(Array* arrays, int count, char** memory, cudaStream_t stream)
+{
+    for (int i = 0; i < count; ++i) {
+        const size_t bytes = bytes_of_copies(&arrays[i], 1);
+        if (bytes == 0) continue;
+        arrays[i].address = reinterpret_cast<uintptr_t>(*memory);
+        *memory += bytes;
+        if (const int status = copy_array(arrays[i].address, arrays[i].first, arrays[i], stream)) return status;
+    }
+    return KGEN_SUCCESS;
+}
+
+// Copies results back.
+static int copy_back(const Array* arrays, const Operand* operands, int count, cudaStream_t stream)
+{
+    for (int i = 0; i < count; ++i) {
+        const Array& array = arrays[i];
+        const bool is_copied = array.size > 0 && (array.address < array.first || array.address > array.last);
+        if (!operands[i].is_written || !is_copied) continue;
+        if (const int status = copy_array(array.first, array.address, array, stream)) return status;
+    }
+    return KGEN_SUCCESS;
+}
+
+static int check_workspace(void* workspace, size_t bytes, size_t needed)
+{
+    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
+    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
+}
+
 // Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
 static bool may_start_early()
 {
@@ -756,8 +807,8 @@ static int launch(Kernel& kernel, long long x, long long y, int threads, bool st
     return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
 }
 
-// What a status means.
-static const char* meaning_of(int status)
+// What a status means, with the name of the array at fault.
+static const char* message_of(int status, const Operand* operands, int count)
 {
     static const char* const meanings[] = {
         "success",
@@ -771,17 +822,12 @@ static const char* meaning_of(int status)
         "strides, extents or alignment that no kernel of this file is for",
         "less workspace than the program needs",
     };
-    return 0 <= status && status <= KGEN_SMALL_WORKSPACE ? meanings[status] : "no status of this launcher";
-}
-
-// The same with the name of the array at fault.
-static const char* message_of(int status, const Operand* operands, int count)
-{
     static thread_local char text[256];
     if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
-    const int number = status / 256;
-    if (number == 0 || number > count) return meaning_of(status % 256);
-    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning_of(status % 256));
+    const int code = status % 256, number = status / 256;
+    const char* const meaning = code <= KGEN_SMALL_WORKSPACE ? meanings[code] : "no status of this launcher";
+    if (number == 0 || number > count) return meaning;
+    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning);
     return text;
 }
 
@@ -891,19 +937,16 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (status == KGEN_SUCCESS) status = check_layout(arrays[10], 11, {512, 16, 8, 128}, {16384, 1024, 128, 1});
     if (status != KGEN_SUCCESS || (arrays[8].size == 0 && arrays[9].size == 0 &&
         arrays[10].size == 0)) return status;
-    if (arrays[0].address % 16 == 0 &&
-        arrays[1].address % 16 == 0 &&
-        arrays[2].address % 16 == 0 &&
-        arrays[3].address % 16 == 0 &&
-        arrays[8].address % 16 == 0 &&
-        arrays[9].address % 16 == 0 &&
-        arrays[10].address % 16 == 0) {
-        choices[0].launch = launch_fused_qk_norm_rope_cache_quant_reduce_regs64;
-        choices[0].space = {3, {64, 48, 1024}, {{0, 0, 1}, {0, 0, 1}, {0, 0, 0}, {0, 0, 0}, {1, 128, 6144}, {1, 128,
-            6144}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}}};
-        return KGEN_SUCCESS;
-    }
-    return KGEN_NOT_COVERED;
+    choices[0].launch = launch_fused_qk_norm_rope_cache_quant_reduce_regs64;
+    choices[0].space = {3, {64, 48, 1024}, {{0, 0, 1}, {0, 0, 1}, {0, 0, 0}, {0, 0, 0}, {1, 128, 6144}, {1, 128,
+        6144}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}}};
+    return mark_unaligned(arrays, OPERANDS, {0, 1, 2, 3, 8, 9, 10});
+}
+
+// The bytes of a call: copies of unaligned arrays, buffers between kernels, then scratch memory, which these share.
+static size_t workspace_of(const Array* arrays)
+{
+    return bytes_of_copies(arrays, 11);
 }
 
 }  // namespace kgen_fused_qk_norm_rope_cache_quant
@@ -922,8 +965,8 @@ extern "C" int fused_qk_norm_rope_cache_quant_launch(const kgen_array* qkv_array
                                                      int64_t num_heads_value,
                                                      int64_t num_kv_heads_value,
                                                      double epsilon_value,
-                                                     void* /* workspace */,
-                                                     size_t /* workspace_bytes */,
+                                                     void* workspace,
+                                                     size_t workspace_bytes,
                                                      cudaStream_t stream)
 {
     using namespace kgen_fused_qk_norm_rope_cache_quant;
@@ -933,6 +976,12 @@ extern "C" int fused_qk_norm_rope_cache_quant_launch(const kgen_array* qkv_array
     Array arrays[11];
     Choice choices[1] = {};
     int status = decide(given, arrays, choices);
+    if (status == KGEN_SUCCESS) {
+        status = check_workspace(workspace, workspace_bytes, workspace_of(arrays));
+    }
+    if (status != KGEN_SUCCESS) return status;
+    char* memory = static_cast<char*>(workspace);
+    status = copy_unaligned(arrays, 11, &memory, stream);
     if (status != KGEN_SUCCESS) return status;
     const uintptr_t qkv_address = arrays[0].address;
     const uintptr_t q_weight_address = arrays[1].address;
@@ -984,6 +1033,7 @@ extern "C" int fused_qk_norm_rope_cache_quant_launch(const kgen_array* qkv_array
     for (const Choice& choice : choices) {
         if (status == KGEN_SUCCESS && choice.launch != nullptr) status = choice.launch(a, choice.space);
     }
+    if (status == KGEN_SUCCESS) status = copy_back(arrays, OPERANDS, 11, stream);
     return status;
 }
 
@@ -1007,7 +1057,7 @@ extern "C" int fused_qk_norm_rope_cache_quant_workspace_size(const kgen_array* q
     Array arrays[11];
     Choice choices[1] = {};
     const int status = decide(given, arrays, choices);
-    *bytes = 0;
+    *bytes = status == KGEN_SUCCESS ? workspace_of(arrays) : 0;
     return status;
 }
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kgen.check.arranged import NotYetError, outermost
+from kgen.check.arranged import NotYetError
 from kgen.check.context import Context
 from kgen.check.expressions import lower, stored_at
-from kgen.check.indexed import rewrite
 from kgen.check.operators import condition
-from kgen.check.own import Own
+from kgen.check.scattered_parts import parts_of
 from kgen.check.scope import Scope
 from kgen.check.stored import met, same_kind, stored_op
 from kgen.check.values import Typed, Value
@@ -40,7 +39,7 @@ def scatter(ctx: Context, scope: Scope, statement: Assign, number: int, value: V
     if not all(_fits(ctx, statement, target.shape, one) for one in (found, *where)):
         return []
     try:
-        parts = _parts(ctx, [target, found, *where])
+        parts = parts_of(ctx, [target, found, *where])
     except NotYetError as problem:
         ctx.error("not-yet", str(problem), found.span, marks=(at.span,), hint=NotYetError.hint)
         return []
@@ -54,32 +53,6 @@ def _with_axes_of(target: Typed, value: Typed) -> Typed:
     """
     ahead = value.shape[: max(0, len(value.shape) - len(target.shape))]
     return replace(target, shape=(*ahead, *target.shape)) if all(dim == 1 for dim in ahead) else target
-
-
-def _parts(ctx: Context, whole: Sequence[Typed]) -> list[list[Typed]]:
-    """The target and what is written to it, by the parts of what is merged, stacked or joined.  Raises NotYetError."""
-    todo, done = [list(whole)], list[list[Typed]]()
-    while todo:
-        one = todo.pop(0)
-        at = max((n for v in one if (n := outermost(ctx, v.id)) is not None), default=None)
-        if at is None:
-            done.append(one)
-            continue
-        arranged, shape = ctx.arrays.arranged[at], one[0].shape
-        dim = ctx.builder.ops[at].shape[arranged.axis]
-        axis = next((i for i, other in enumerate(shape) if ctx.arrays.same(dim, other)), None)
-        if axis is None:
-            raise NotYetError(f"`{ctx.builder.ops[at].name}` is not along an axis of what is written")
-        for item in arranged.items:
-            own = Own.at(axis, item, len(shape))
-            todo.append([_part(ctx, v, own.of(shape, v.shape)) for v in one])
-    return done
-
-
-def _part(ctx: Context, value: Typed, own: Own) -> Typed:
-    found = rewrite(ctx, value.id, value.shape, own)
-    assert found is not None
-    return replace(value, id=found, shape=own.dims(ctx, value.shape))
 
 
 def _store(ctx: Context, statement: Assign, number: int, part: Sequence[Typed]) -> Op:

@@ -222,7 +222,7 @@ class RowsContext(IndexTypes):
     warps exchange, of all blocks of the cluster.  ``exchange_lanes``: how many lanes of each warp merge them, a power
     of two.  ``segments``: of which a thread has a part; ``segment``: the elements of each.
 
-    ``sources``: the lines that find the rows at computed places that are read, by ``gathered_loads``; ``targets``:
+    ``sources``: the lines that find the rows at computed places that are read; ``targets``:
     those that are written.
 
     ``sums``: of a block that takes several rows, for which it loads what they have in common (``shared``), and,
@@ -279,7 +279,6 @@ class RowsContext(IndexTypes):
     segment_coordinates: tuple[str, ...]
     segment_stores: tuple[str, ...]
     sources: tuple[str, ...] = ()
-    gathered_loads: tuple[Read, ...] = ()
     targets: tuple[str, ...] = ()
     sums: tuple[ColumnSum, ...] = ()
     shared: Shared | None = None

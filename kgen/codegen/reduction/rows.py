@@ -100,7 +100,7 @@ class RowKernel:
         segment_stores = self.segments.stores()
         context = replace(
             self.context(fetched, values, rounds, final, stores), sources=sources, targets=targets,
-            gathered_loads=self.gathered.loads(), segment_values=segment_values,
+            segment_values=segment_values,
             segment_stores=segment_stores, segment_coordinates=self.places.uses.in_loop(self.facts.schedule),
         )  # fmt: skip
         return Described(
@@ -138,7 +138,8 @@ class RowKernel:
         stores: tuple[str, ...],
     ) -> RowsContext:  # fmt: skip
         schedule, uses, resident = self.facts.schedule, self.places.uses, self.loads
-        loads, load_coordinates = tuple(map(self.registers.read, resident)), uses.in_loop(schedule)
+        loads = (*map(self.registers.read, resident), *self.gathered.loads())
+        load_coordinates = uses.in_loop(schedule)
         persistent, pointers = self.persistent(), self.pointers()
         from_row = "" if schedule.anchor is None else "head + "
         end = self.width if schedule.anchor is None else "end"
