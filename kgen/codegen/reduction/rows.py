@@ -138,8 +138,7 @@ class RowKernel:
         stores: tuple[str, ...],
     ) -> RowsContext:  # fmt: skip
         schedule, uses, resident = self.facts.schedule, self.places.uses, self.loads
-        loads = (*map(self.registers.read, resident), *self.gathered.loads())
-        load_coordinates = uses.in_loop(schedule)
+        loads, load_coordinates = (*map(self.registers.read, resident), *self.gathered.loads()), uses.in_loop(schedule)
         persistent, pointers = self.persistent(), self.pointers()
         from_row = "" if schedule.anchor is None else "head + "
         end = self.width if schedule.anchor is None else "end"
