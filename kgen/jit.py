@@ -67,8 +67,8 @@ def jit(
     options = Options(fmad, fast, pdl, deterministic=deterministic)
     key = stored_call.key_of(text, source, name, device, options)
     stored = stored_call.find(key)
-    if stored is not None:  # it had no errors and no lints
-        return new_kernel(partial(loaded, text, source), stored.base, device, options, key, stored)
+    if stored:  # it had no errors and no lints
+        return new_kernel(partial(loaded, text, source), stored[0].base, device, options, key, stored)
     return _checked(loaded(text, source), name, device, options, key)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,7 @@ class Kernel:
         device: str | None,
         options: Options,
         key: str = "",
-        stored: StoredCall | None = None,
+        stored: Sequence[StoredCall] = (),
     ) -> None:
         """``load`` gives the program.  ``key``: the name of its first call on disk; ``stored``: what is there."""
         from kgen.call.fast_calls import FastCalls
@@ -142,7 +142,7 @@ class Kernel:
                     if result is not NotImplemented:
                         return result
             keep_out()
-            if self._stored is not None:
+            if self._stored:
                 result = self._repeated(args, out, stream, named) if shape is None else NotImplemented
                 if result is not NotImplemented:
                     return result
@@ -161,8 +161,8 @@ class Kernel:
         """The result of a first call like that of an earlier process, NotImplemented for another one."""
         from kgen.call.stored_call import restore
 
-        stored, self._stored = self._stored, None
-        made = None if stored is None else restore(stored, self._fast, args, out, named, self.options)
+        stored, self._stored = self._stored, ()
+        made = restore(stored, self._fast, args, out, named, self.options)
         if made is None:
             return NotImplemented
         self._fast.add(made)

@@ -117,7 +117,7 @@ def _lower_anew() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kgen.call.stored_lowering.find", lambda key, target: None)
         patch.setattr("kgen.call.stored_lowering.keep", lambda key, target, lowering: None)
-        patch.setattr("kgen.call.stored_call.find", lambda key: None)
+        patch.setattr("kgen.call.stored_call.find", lambda key: ())
         patch.setattr("kgen.call.stored_call.keep", lambda *_: None)
         yield
 

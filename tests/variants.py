@@ -6,7 +6,6 @@ import re
 
 #: By file and test: a regular expression over the whole of the parameters' names; "" where a test has none.
 VARIANTS: dict[str, dict[str, str]] = {
-    "calls/test_interleaved.py": {"test_steps_and_first_elements": r".*-int8", "test_outputs": r".*-int8"},
     # Each program once: for one target in Python, for the other one in C.
     "calls/test_layout_classes.py": {
         "test_launches_are_the_full_paths": r"python-.*-any GPU from sm_75 up|c-.*-sm_90 and later",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from kgen.runtime.code import Module
     from kgen.runtime.launcher import Launcher
 
+_MOST = 4  #: calls of a program
+
 #: What the extension takes as it was kept.
 _PLAIN = (
     "args", "names", "outs", "out_is_tuple", "where", "place", "apart", "written", "results", "one_result", "image",
@@ -76,10 +78,10 @@ def key_of(text: str, source: str, name: str | None, device: str | None, options
     return f"{entry_name(name or 'kernel')}.{hashlib.sha256(repr(parts).encode()).hexdigest()[:40]}"
 
 
-def find(key: str) -> StoredCall | None:
-    """The first call of an earlier process; None if there is none."""
+def find(key: str) -> tuple[StoredCall, ...]:
+    """The first calls of earlier processes, the last one first."""
     data = store("call").get(key) if key and loaded.extension() is not None else None
-    return None if data is None else StoredCall(*marshal.loads(data))
+    return () if data is None else tuple(StoredCall(*one) for one in marshal.loads(data))
 
 
 def is_plain(launcher: Launcher) -> bool:
@@ -110,7 +112,8 @@ def keep(key: str, base: str, text: str, call: ObservedCall) -> None:
     plain = {name: described[name] for name in _PLAIN}
     place = place_of(described["here"])
     kept = StoredCall(base, place, text, _type_names(described["types"]), arrays, fresh, kernels, plain)
-    store("call").put(key, marshal.dumps(tuple(kept)))
+    others = [one for one in find(key) if one.arrays != kept.arrays]
+    store("call").put(key, marshal.dumps([tuple(one) for one in (kept, *others[: _MOST - 1])]))
 
 
 def _described(number: int, name: str, x: Any, is_written: bool) -> StoredArray:
@@ -124,20 +127,33 @@ def _type_names(types: Sequence[type]) -> tuple[str, ...]:
     return tuple(f"{one.__module__}.{one.__qualname__}" for one in types)
 
 
+# many: what a call has
 def restore(
-    stored: StoredCall, fast: FastCalls, args: tuple[Any, ...], out: Any, named: Mapping[str, Any], options: Options
+    stored: Sequence[StoredCall],
+    fast: FastCalls,
+    args: tuple[Any, ...],
+    out: Any,
+    named: Mapping[str, Any],
+    options: Options,
 ) -> FastCall | None:
-    """The fast path for this call; None for another call than the one that was kept."""
+    """The fast path for this call; None for another call than those that were kept."""
+    for one in stored:
+        values = _values_of(one, args, out, named)
+        try:
+            if values is not None and _are_alike(one, values):
+                return _made(one, fast, values, options)
+        except KgenError:  # the full path says why
+            return None
+    return None
+
+
+def _values_of(stored: StoredCall, args: tuple[Any, ...], out: Any, named: Mapping[str, Any]) -> list[Any] | None:
+    """The arguments and the outputs as C counts them; None where their number or types are others."""
     plain = stored.plain
     values = [*args, *named.values(), *(out if isinstance(out, tuple) else [] if out is None else [out])]
     counts = len(args), tuple(named), len(values) - len(args) - len(named), isinstance(out, tuple)
     same = counts == tuple(plain[name] for name in ("args", "names", "outs", "out_is_tuple"))
-    if not same or _type_names([type(x) for x in values]) != stored.types:
-        return None
-    try:
-        return _made(stored, fast, values, options) if _are_alike(stored, values) else None
-    except KgenError:  # the full path says why
-        return None
+    return values if same and _type_names([type(x) for x in values]) == stored.types else None
 
 
 def _are_alike(stored: StoredCall, values: Sequence[Any]) -> bool:

@@ -111,6 +111,17 @@ def test_programs(text: str) -> None:
     np.testing.assert_array_equal(x, other)
 
 
+def test_several_first_calls_are_kept(how: str) -> None:
+    """The last four."""
+    for count in (8, 9, 10, 11, 12, 9):
+        jit()(*arrays(count), s=3.0)
+    for count, is_kept in ((9, True), (8, False), (12, True)):
+        x, y = arrays(count)
+        kernel = jit()
+        np.testing.assert_array_equal(kernel(x, y, s=3.0), x * 3 + y)
+        assert was_lowered(kernel) is not (is_kept and how == "c")
+
+
 def test_one_array_for_several_arguments() -> None:
     """Later calls may pass different ones, of other dtypes."""
     x, y = arrays()
