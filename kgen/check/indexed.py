@@ -8,6 +8,7 @@ transpose(a + b)     ->  transpose(a) + transpose(b)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kgen.check import arranged
@@ -70,6 +71,20 @@ def rewrite(ctx: Context, root: int, shape: Shape, own: Own) -> int | None:
     for at in sorted(needed, key=lambda at: at[0]):
         found[at] = _made(ctx, *at, [found[b] for b in needed[at]])
     return found[start]
+
+
+def concatenated(ctx: Context, number: int, axes: Sequence[int]) -> list[int]:
+    """The parts of a value that is computed from concatenations along one of these axes; itself, if of none."""
+    at, shape = arranged.outermost(ctx, number), ctx.builder.ops[number].shape
+    if at is None or ctx.builder.ops[at].name != "concat":
+        return [number]
+    whole = ctx.arrays.arranged[at]
+    dim = ctx.builder.ops[at].shape[whole.axis]
+    axis = next((i for i, other in enumerate(shape) if ctx.arrays.same(dim, other)), None)
+    if axis is None or axis not in axes:
+        return [number]
+    pieces = (rewrite(ctx, number, shape, Own.at(axis, item, len(shape))) for item in whole.items)
+    return [part for piece in pieces if piece is not None for part in concatenated(ctx, piece, axes)]
 
 
 def _below(ctx: Context, number: int, own: Own) -> list[tuple[int, Own]] | None:

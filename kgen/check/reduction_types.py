@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgen.check.context import Context
+from kgen.check.indexed import concatenated
 from kgen.check.operators import condition
 from kgen.check.promotion import lift
 from kgen.check.shapes import axes, keyword
@@ -29,6 +30,8 @@ _BY_PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "norm": ("norm", ("hypot",)),
 }
 _COUNTS = frozenset({"argmin", "argmax", "count_nonzero"})
+#: The ops that join reductions of the parts of a concatenation.
+_JOINS = {"sum": "add", "prod": "mul", "min": "min", "max": "max", "any": "or", "all": "and", "count_nonzero": "add"}
 
 
 def reduction(ctx: Context, node: Call, operand: Value) -> Value | None:
@@ -94,12 +97,17 @@ class _Reduced:
     shape: Shape
 
     def op(self, part: int, kind: str, dtype: DType) -> int:
-        """One reduction of real or complex elements."""
-        attr = replace(self.attr, kind=kind)
+        """One reduction of real or complex elements; of each part of a concatenation, where that can be joined."""
+        attr, builder = replace(self.attr, kind=kind), self.ctx.builder
         self.ctx.reduces = True
-        return self.ctx.builder.op(
-            "reduce", (part,), dtype=dtype.compute, shape=self.shape, attr=attr, span=self.node.span
+        pieces = concatenated(self.ctx, part, attr.axes) if kind in _JOINS else [part]
+        first, *others = (
+            builder.op("reduce", (x,), dtype=dtype.compute, shape=self.shape, attr=attr, span=self.node.span)
+            for x in pieces
         )
+        for other in others:
+            first = builder.op(_JOINS[kind], (first, other), span=self.node.span)
+        return first
 
     def typed(self, dtype: DType, number: int, imag: int | None = None) -> Typed:
         return Typed(dtype, number, self.shape, self.node.span, imag)
