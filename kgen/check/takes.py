@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kgen.syntax.tree import Call, Ellipsis, Expr, Index, Keyword, Name, NewAxis, Number, Outside, Slice, Unary
 from kgen.syntax.trees import call, filled, number
 
@@ -28,7 +30,7 @@ def as_index(node: Call) -> Expr | None:
     axis = _literal(words["axis"]) if "axis" in words else 0
     mode = words["mode"].value.id if "mode" in words and isinstance(words["mode"].value, Name) else None
     extent = call("size", array, number(axis))
-    place = at if mode is None else filled(_PLACES[mode], {"i": at, "n": extent})
+    place = at if mode is None else replace(filled(_PLACES[mode], {"i": at, "n": extent}), span=at.span)
     before = (_WHOLE,) * axis if axis >= 0 else (Ellipsis(span=node.span),)
     behind = max(0, -axis - 1)
     outside = _OUTSIDE.get(mode or "", "zero")
