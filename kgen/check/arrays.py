@@ -152,13 +152,16 @@ class Arrays:
         self.made[symbol] = number
         return True
 
-    def buffer(self, number: int, name: str, dtype: DType, shape: Shape) -> int:
-        """The number of the buffer to which the program stores an op."""
-        if number not in self._buffers:
-            while (own := f"{name}_buffer") in self.names:
-                name += "_"
-            self.names.add(own)
-            self._buffers[number] = self.add(Operand(own, dtype, shape, "buffer"))
+    def buffered(self, number: int) -> int | None:
+        """The number of the buffer to which the program stores an op, if there is one."""
+        return self._buffers.get(number)
+
+    def add_buffer(self, number: int, name: str, dtype: DType, shape: Shape) -> int:
+        """The number of a new buffer, to which the program stores an op."""
+        while (own := f"{name}_buffer") in self.names:
+            name += "_"
+        self.names.add(own)
+        self._buffers[number] = self.add(Operand(own, dtype, shape, "buffer"))
         return self._buffers[number]
 
     # --- views ------------------------------------------------------------------------------------

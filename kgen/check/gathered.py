@@ -199,10 +199,12 @@ def _made(ctx: Context, number: int, taken: Taken, args: list[int], index: Place
 def _stored(ctx: Context, number: int) -> IndexMap:
     """The access to a value by way of a buffer, which is read at computed places once the value is complete."""
     op = ctx.builder.ops[number]
-    kind = op.attr.kind if isinstance(op.attr, Reduction) else "value"
-    found = IndexMap(ctx.arrays.buffer(number, op.label or kind, op.dtype, op.shape), tuple(range(len(op.shape))))
-    ctx.builder.add(Op("store", (number,), op.dtype, op.shape, found, span=op.span))
-    return found
+    axes, buffer = tuple(range(len(op.shape))), ctx.arrays.buffered(number)
+    if buffer is None:
+        kind = op.attr.kind if isinstance(op.attr, Reduction) else "value"
+        buffer = ctx.arrays.add_buffer(number, op.label or kind, op.dtype, op.shape)
+        ctx.builder.add(Op("store", (number,), op.dtype, op.shape, IndexMap(buffer, axes), span=op.span))
+    return IndexMap(buffer, axes)
 
 
 def _unchanged(ctx: Context, number: int, taken: Taken, index: Places) -> int | None:

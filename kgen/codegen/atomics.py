@@ -40,4 +40,4 @@ def group_update_of(combine: Combine, dtype: DType) -> Update:
         return Update("add_scattered", (f"add_scattered_{dtype.short}",))
     element = update_of(combine, dtype)
     suffix = "_own" if element.helpers else ""
-    return Update(f"{combine}_scattered", (*element.helpers, f"{combine}_scattered{suffix}"))
+    return Update(f"{combine}_scattered{suffix}", (*element.helpers, f"{combine}_scattered{suffix}"))

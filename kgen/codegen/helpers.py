@@ -123,9 +123,9 @@ def _atomics() -> Iterator[Helper]:
         yield _variant(f"{own}_f16", (*update, f"nan_{kind}_f32"), "atomic_min_f16", *named)
         yield _variant(f"{own}_bf16", (*update, f"nan_{kind}_f32"), "atomic_min_f16", *named, *_BFLOAT)
     for kind in ("add", "min", "max"):
-        named = (("Adds a group to", "Compares a group with"), ("add_scattered", f"{kind}_scattered"))
+        comment = (("Adds a group to", "Compares a group with"),) if kind != "add" else ()
         for suffix, function in (("", f"atomic{kind.capitalize()}"), ("_own", f"atomic_{kind}")):
-            swap = (*(named if kind != "add" else ()), ("atomicAdd", function))
+            swap = (*comment, ("add_scattered", f"{kind}_scattered{suffix}"), ("atomicAdd", function))
             yield _variant(f"{kind}_scattered{suffix}", (), "add_scattered", *swap)
     yield from (Helper("add_scattered_f32"), Helper("add_scattered_f16"))
     yield Helper("add_scattered_bf16", like="add_scattered_f16", swap=(*_BFLOAT[2:], ("f16x2", "bf16x2")))

@@ -30,7 +30,10 @@ class Builder:
         self._numbers: dict[Op, int] = {}
 
     def add(self, op: Op) -> int:
-        """The number of ``op``, or of an equal one that is already there."""
+        """The number of ``op``, or of an equal one that is already there; a store is always added."""
+        if op.name == "store":
+            self.ops.append(op)
+            return len(self.ops) - 1
         number = self._numbers.setdefault(op, len(self.ops))
         if number == len(self.ops):
             self.ops.append(op)

@@ -62,14 +62,15 @@ def _sums(kernel: Graph) -> dict[int, list[Op]]:
 
 
 def _refuse_parts(kernel: Graph, sums: dict[int, list[Op]], source: Source) -> None:
+    """Those of one statement are apart from each other."""
     reporter = Reporter(source)
     for operand, stores in sums.items():
-        base = kernel.base(operand)
-        others = {_stored(op) for op in kernel.stores} - {operand, None}
-        if any(kernel.base(other) == base for other in others if other is not None):
+        base, span = kernel.base(operand), stores[0].span
+        others = ((at, op.span) for op in kernel.stores if (at := _stored(op)) is not None)
+        if any(at != operand and kernel.base(at) == base and other != span for at, other in others):
             message = f"with deterministic=True, floats are added to one part of `{kernel.operands[base].name}` only"
             hint = "add to each part in a program of its own, or by an index of the whole array"
-            reporter.error("not-yet", message, stores[0].span, hint=hint)
+            reporter.error("not-yet", message, span, hint=hint)
     reporter.raise_errors()
 
 

@@ -97,6 +97,18 @@ def test_statements() -> None:
     assert "_buffer" not in str(rows.explain(x, x[2:]))  # each element has a place of its own
 
 
+def test_parts() -> None:
+    """What is merged and joined is added part by part."""
+    rng = np.random.default_rng(9)
+    o, s, v = rng.standard_normal((5, 8)), rng.integers(-5, 5, 30), rng.standard_normal((30, 4))
+    want = o.copy()
+    np.add.at(want, s, np.stack([v, -v], -1).reshape(30, 8))
+    for text in ("o[s] += merge(stack(v, -v, axis=-1))", "o[concat(s, s, axis=0), :] += concat(v2, v2, axis=0)"):
+        given = {"v": v} if "merge" in text else {"v2": np.stack([v, -v], -1).reshape(30, 8) / 2}
+        found = run(f"inout o; {text}", o=o, s=s, **given)["o"]
+        np.testing.assert_allclose(found, want, rtol=1e-13, atol=1e-13)
+
+
 @pytest.mark.parametrize("target", ["slot", "slot, :", ":, slot", "slot, slot * 2", "slot[:, None], slot", "1:4, slot"])
 def test_last_wins(target: str) -> None:
     """Of several elements that are written to one place, the last in C order."""

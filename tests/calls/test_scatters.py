@@ -243,6 +243,21 @@ def assign(o: Array, at: Any, values: Array) -> None:
     o[at] = values
 
 
+def test_dtypes_in_one_file() -> None:
+    """Rows of several dtypes are combined in one file, by CUDA's functions and by kgen's own."""
+    s, names = np.array([3, -1, 0]), ("int32", "float64", "float32", "int64", "uint64")
+    for sign, at in (("+", np.add.at), ("min", np.minimum.at), ("max", np.maximum.at)):
+        arrays = {f"o{n}": np.arange(40).reshape(5, 8).astype(name) for n, name in enumerate(names)}
+        values = {f"v{n}": np.arange(24)[::-1].reshape(3, 8).astype(name) for n, name in enumerate(names)}
+        text = "".join(f"; o{n}[s] {sign}= v{n}" for n in range(len(names)))
+        want = {name: array.copy() for name, array in arrays.items()}
+        kernel: Any = jit(f"inout {', '.join(arrays)}{text}")
+        kernel(**arrays, **values, s=s)
+        for n in range(len(names)):
+            at(want[f"o{n}"], s, values[f"v{n}"])
+            np.testing.assert_array_equal(arrays[f"o{n}"], want[f"o{n}"])
+
+
 ADD: Any = np.add.at
 MAX: Any = np.maximum.at
 PARTS: dict[str, Callable[[Any, Any, Any], None]] = {

@@ -174,10 +174,15 @@ class _Generator:
     def sliced(self, shape: tuple[int, ...], depth: int) -> Value:
         extents, items, cuts = list[int](), list[str](), list[slice]()
         for n in shape:
+            if n == 0:
+                extents.append(0)
+                items.append(":")
+                cuts.append(slice(None))
+                continue
             first, step, behind = self.rng.choice((0, 0, 2)), self.rng.choice((1, 2, -1)), self.rng.choice((0, 1))
-            span = (n - 1) * abs(step) + 1 if n else 0
+            span = (n - 1) * abs(step) + 1
             extents.append(first + span + behind)
-            start, stop = (first, first + span) if step > 0 or not n else (first + span - 1, first - 1)
+            start, stop = (first, first + span) if step > 0 else (first + span - 1, first - 1)
             cuts.append(slice(start, stop if stop >= 0 else None, step))
             items.append(f"{start}:{stop if stop >= 0 else ''}:{step}")
         of = self.value(extents, depth)
