@@ -185,26 +185,20 @@ fused_qk_norm_rope_cache_quant_pass(const __nv_bfloat16 qkv_1_v,
     sum_acc.add(a_v * a_v + b_v * b_v);
 }
 
-// One element of query_1, query_2, key_cache_1, key_cache_2, value_cache_1 and value_cache_2.
+// One element of query_1 and query_2.
 static __device__ __forceinline__ void
-fused_qk_norm_rope_cache_quant_element(const __nv_bfloat16 qkv_1_v,
-                                       const __nv_bfloat16 qkv_2_v,
-                                       const __nv_bfloat16 q_weight_1_v,
-                                       const __nv_bfloat16 k_weight_1_v,
-                                       const __nv_bfloat16 q_weight_2_v,
-                                       const __nv_bfloat16 k_weight_2_v,
-                                       const float scale_v,
-                                       const bool is_query_v,
-                                       const float t3,
-                                       const float t8,
-                                       const __nv_bfloat16 cos_sin_cache_1_v,
-                                       const __nv_bfloat16 cos_sin_cache_2_v,
-                                       __nv_bfloat16& query_1_v,
-                                       __nv_bfloat16& query_2_v,
-                                       __nv_fp8_e4m3& key_cache_1_v,
-                                       __nv_fp8_e4m3& key_cache_2_v,
-                                       __nv_fp8_e4m3& value_cache_1_v,
-                                       __nv_fp8_e4m3& value_cache_2_v)
+fused_qk_norm_rope_cache_quant_element1(const __nv_bfloat16 qkv_1_v,
+                                        const __nv_bfloat16 qkv_2_v,
+                                        const __nv_bfloat16 q_weight_1_v,
+                                        const __nv_bfloat16 k_weight_1_v,
+                                        const __nv_bfloat16 q_weight_2_v,
+                                        const __nv_bfloat16 k_weight_2_v,
+                                        const float scale_v,
+                                        const bool is_query_v,
+                                        const __nv_bfloat16 cos_sin_cache_1_v,
+                                        const __nv_bfloat16 cos_sin_cache_2_v,
+                                        __nv_bfloat16& query_1_v,
+                                        __nv_bfloat16& query_2_v)
 {
     const float a_v = to_float(qkv_1_v);
     const float b_v = to_float(qkv_2_v);
@@ -218,18 +212,57 @@ fused_qk_norm_rope_cache_quant_element(const __nv_bfloat16 qkv_1_v,
     const float u_v = a_v * scale_v * (is_query_v ? q_weight_1_f32 : k_weight_1_f32);
     // let v = b * scale * (is_query ? q_weight[h:] : k_weight[h:])
     const float v_v = b_v * scale_v * (is_query_v ? q_weight_2_f32 : k_weight_2_f32);
-    // let rotated = concat(u * cos - v * sin, v * cos + u * sin, axis=-1)
-    const float t = u_v * cos_v - v_v * sin_v;
-    const float t2 = v_v * cos_v + u_v * sin_v;
     // query[index(0), head] = cast<typeof(query)>(rotated) if is_query
-    query_1_v = __float2bfloat16_rn(t);
-    query_2_v = __float2bfloat16_rn(t2);
+    query_1_v = __float2bfloat16_rn(u_v * cos_v - v_v * sin_v);
+    query_2_v = __float2bfloat16_rn(v_v * cos_v + u_v * sin_v);
+}
+
+// One element of key_cache_1 and key_cache_2.
+static __device__ __forceinline__ void
+fused_qk_norm_rope_cache_quant_element2(const __nv_bfloat16 qkv_1_v,
+                                        const __nv_bfloat16 qkv_2_v,
+                                        const __nv_bfloat16 q_weight_1_v,
+                                        const __nv_bfloat16 k_weight_1_v,
+                                        const __nv_bfloat16 q_weight_2_v,
+                                        const __nv_bfloat16 k_weight_2_v,
+                                        const float scale_v,
+                                        const bool is_query_v,
+                                        const float t12,
+                                        const __nv_bfloat16 cos_sin_cache_1_v,
+                                        const __nv_bfloat16 cos_sin_cache_2_v,
+                                        __nv_fp8_e4m3& key_cache_1_v,
+                                        __nv_fp8_e4m3& key_cache_2_v)
+{
+    const float a_v = to_float(qkv_1_v);
+    const float b_v = to_float(qkv_2_v);
+    const float cos_v = to_float(cos_sin_cache_1_v);
+    const float sin_v = to_float(cos_sin_cache_2_v);
+    const float q_weight_1_f32 = to_float(q_weight_1_v);
+    const float k_weight_1_f32 = to_float(k_weight_1_v);
+    const float q_weight_2_f32 = to_float(q_weight_2_v);
+    const float k_weight_2_f32 = to_float(k_weight_2_v);
+    // let u = a * scale * (is_query ? q_weight[:h] : k_weight[:h])
+    const float u_v = a_v * scale_v * (is_query_v ? q_weight_1_f32 : k_weight_1_f32);
+    // let v = b * scale * (is_query ? q_weight[h:] : k_weight[h:])
+    const float v_v = b_v * scale_v * (is_query_v ? q_weight_2_f32 : k_weight_2_f32);
     // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-    key_cache_1_v = __nv_fp8_e4m3(t * t3);
-    key_cache_2_v = __nv_fp8_e4m3(t2 * t3);
+    key_cache_1_v = __nv_fp8_e4m3((u_v * cos_v - v_v * sin_v) * t12);
+    key_cache_2_v = __nv_fp8_e4m3((v_v * cos_v + u_v * sin_v) * t12);
+}
+
+// One element of value_cache_1 and value_cache_2.
+static __device__ __forceinline__ void
+fused_qk_norm_rope_cache_quant_element3(const __nv_bfloat16 qkv_1_v,
+                                        const __nv_bfloat16 qkv_2_v,
+                                        const float t24,
+                                        __nv_fp8_e4m3& value_cache_1_v,
+                                        __nv_fp8_e4m3& value_cache_2_v)
+{
+    const float a_v = to_float(qkv_1_v);
+    const float b_v = to_float(qkv_2_v);
     // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
-    value_cache_1_v = __nv_fp8_e4m3(a_v * t8);
-    value_cache_2_v = __nv_fp8_e4m3(b_v * t8);
+    value_cache_1_v = __nv_fp8_e4m3(a_v * t24);
+    value_cache_2_v = __nv_fp8_e4m3(b_v * t24);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -316,22 +349,19 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
     const long long key_v = wrap_sub(index1, t2);
     // let is_query = key < 0
     const bool is_query_v = key_v < 0ll;
-    // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-    const float t3 = 1.0f / k_scale_v;
     // let value = key - num_kv_heads
-    const long long t4 = (long long)num_kv_heads_v;
-    const long long value_v = wrap_sub(key_v, t4);
+    const long long t3 = (long long)num_kv_heads_v;
+    const long long value_v = wrap_sub(key_v, t3);
     // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-    const bool t5 = key_v >= 0ll;
-    const bool t6 = value_v < 0ll;
-    const bool t7 = t5 && t6;
+    const bool t4 = key_v >= 0ll;
+    const bool t5 = value_v < 0ll;
+    const bool t6 = t4 && t5;
     // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
-    const float t8 = 1.0f / v_scale_v;
-    const bool t9 = value_v >= 0ll;
+    const bool t7 = value_v >= 0ll;
     // let cos = expand(cos_sin_cache[positions, :h], axis=1)
-    const bool t10 = positions_v < 0ll;
-    const long long t11 = wrap_add(positions_v, size_n5);
-    const long long cos_sin_cache_1_place0 = t10 ? t11 : positions_v;
+    const bool t8 = positions_v < 0ll;
+    const long long t9 = wrap_add(positions_v, size_n5);
+    const long long cos_sin_cache_1_place0 = t8 ? t9 : positions_v;
     const bool cos_sin_cache_1_inside = is_inside(cos_sin_cache_1_place0, cos_sin_cache_1_shape.extent[0]);
     const long long cos_sin_cache_1_at = cos_sin_cache_1_inside
         ? cos_sin_cache_1_place0 * cos_sin_cache_1_shape.stride[0] : 0;
@@ -358,77 +388,6 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
         cos_sin_cache_1_gathered = load_gathered<Pack<__nv_bfloat16, 8, 16>>(cos_sin_cache_1_row, i);
         cos_sin_cache_2_gathered = load_gathered<Pack<__nv_bfloat16, 8, 16>>(cos_sin_cache_2_row, i);
     }
-    __nv_bfloat16* query_1_row = nullptr;
-    __nv_bfloat16* query_2_row = nullptr;
-    if (is_query_v) {
-        const bool query_1_inside = is_inside(index0, query_1_shape.extent[0]) &&
-            is_inside(index1, query_1_shape.extent[1]);
-        const long long query_1_at = query_1_inside
-            ? index0 * query_1_shape.stride[0] + index1 * query_1_shape.stride[1] : 0;
-        query_1_row = query_1_inside ? query_1_ptr + query_1_at : nullptr;
-        query_2_row = query_1_inside ? query_2_ptr + query_1_at : nullptr;
-    }
-    __nv_fp8_e4m3* key_cache_1_row = nullptr;
-    __nv_fp8_e4m3* key_cache_2_row = nullptr;
-    if (t7) {
-        // let key = head - num_heads
-        const bool t12 = size_n11 == 0ll;
-        // let page = slot < 0 ? size(key_cache, 0) : slot // size(key_cache, 1)
-        const bool t13 = slot_mapping_v < 0ll;
-        const long long t14 = floor_div(slot_mapping_v, size_n11);
-        const long long page_v = t13 ? size_n10 : t14;
-        // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-        const bool t15 = page_v < 0ll;
-        const long long t16 = wrap_add(page_v, size_n10);
-        const long long t17 = t15 ? t16 : page_v;
-        const long long t18 = wrap_mul(t14, size_n11);
-        const long long t19 = wrap_sub(slot_mapping_v, t18);
-        const long long place_v = t12 ? 0ll : t19;
-        const bool t20 = place_v < 0ll;
-        const long long t21 = wrap_add(place_v, size_n11);
-        const long long key_cache_1_place1 = t20 ? t21 : place_v;
-        const long long t22 = wrap_add(key_v, size_n12);
-        const long long key_cache_1_place2 = is_query_v ? t22 : key_v;
-        const bool key_cache_1_inside = is_inside(t17, key_cache_1_shape.extent[0]) &&
-            is_inside(key_cache_1_place1, key_cache_1_shape.extent[1]) &&
-            is_inside(key_cache_1_place2, key_cache_1_shape.extent[2]);
-        const long long key_cache_1_at = key_cache_1_inside
-            ? t17 * key_cache_1_shape.stride[0] + key_cache_1_place1 * key_cache_1_shape.stride[1]
-            + key_cache_1_place2 * key_cache_1_shape.stride[2] : 0;
-        key_cache_1_row = key_cache_1_inside ? key_cache_1_ptr + key_cache_1_at : nullptr;
-        key_cache_2_row = key_cache_1_inside ? key_cache_2_ptr + key_cache_1_at : nullptr;
-    }
-    __nv_fp8_e4m3* value_cache_1_row = nullptr;
-    __nv_fp8_e4m3* value_cache_2_row = nullptr;
-    if (t9) {
-        // let key = head - num_heads
-        const bool t23 = size_n11 == 0ll;
-        // let page = slot < 0 ? size(key_cache, 0) : slot // size(key_cache, 1)
-        const bool t24 = slot_mapping_v < 0ll;
-        const long long t25 = floor_div(slot_mapping_v, size_n11);
-        const long long page_v2 = t24 ? size_n10 : t25;
-        // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-        const bool t26 = page_v2 < 0ll;
-        const long long t27 = wrap_mul(t25, size_n11);
-        const long long t28 = wrap_sub(slot_mapping_v, t27);
-        const long long place_v2 = t23 ? 0ll : t28;
-        const bool t29 = place_v2 < 0ll;
-        // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
-        const long long t30 = wrap_add(page_v2, size_n13);
-        const long long t31 = t26 ? t30 : page_v2;
-        const long long t32 = wrap_add(place_v2, size_n14);
-        const long long value_cache_1_place1 = t29 ? t32 : place_v2;
-        const long long t33 = wrap_add(value_v, size_n15);
-        const long long value_cache_1_place2 = t6 ? t33 : value_v;
-        const bool value_cache_1_inside = is_inside(t31, value_cache_1_shape.extent[0]) &&
-            is_inside(value_cache_1_place1, value_cache_1_shape.extent[1]) &&
-            is_inside(value_cache_1_place2, value_cache_1_shape.extent[2]);
-        const long long value_cache_1_at = value_cache_1_inside
-            ? t31 * value_cache_1_shape.stride[0] + value_cache_1_place1 * value_cache_1_shape.stride[1]
-            + value_cache_1_place2 * value_cache_1_shape.stride[2] : 0;
-        value_cache_1_row = value_cache_1_inside ? value_cache_1_ptr + value_cache_1_at : nullptr;
-        value_cache_2_row = value_cache_1_inside ? value_cache_2_ptr + value_cache_1_at : nullptr;
-    }
 
     auto sum_acc = Sum<float>::identity();
     if (i < width) {
@@ -448,46 +407,149 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
     }
     const float sum_v = sum_acc.result();
     // let scale = rsqrt(sum(a ** 2 + b ** 2, axis=-1, keepdims=true) / size(qkv, -1) + epsilon)
-    const float t34 = sum_v / t;
-    const float t35 = t34 + epsilon_v;
-    const float scale_v = rsqrtf(t35);
+    const float t10 = sum_v / t;
+    const float t11 = t10 + epsilon_v;
+    const float scale_v = rsqrtf(t11);
 
-    if (i < width) {
-        keep_packed(qkv_1_vec);
-        keep_packed(qkv_2_vec);
-        keep_packed(q_weight_1_vec);
-        keep_packed(k_weight_1_vec);
-        keep_packed(q_weight_2_vec);
-        keep_packed(k_weight_2_vec);
-        keep_packed(cos_sin_cache_1_gathered);
-        keep_packed(cos_sin_cache_2_gathered);
-        Pack<__nv_bfloat16, 8, 16> query_1_gathered;
-        Pack<__nv_bfloat16, 8, 16> query_2_gathered;
-        Pack<__nv_fp8_e4m3, 8, 8> key_cache_1_gathered;
-        Pack<__nv_fp8_e4m3, 8, 8> key_cache_2_gathered;
-        Pack<__nv_fp8_e4m3, 8, 8> value_cache_1_gathered;
-        Pack<__nv_fp8_e4m3, 8, 8> value_cache_2_gathered;
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            fused_qk_norm_rope_cache_quant_element(extract(qkv_1_vec, j), extract(qkv_2_vec, j),
-                                                   extract(q_weight_1_vec, j),
-                                                   extract(k_weight_1_vec, j),
-                                                   extract(q_weight_2_vec, j),
-                                                   extract(k_weight_2_vec, j), scale_v, is_query_v,
-                                                   t3, t8, extract(cos_sin_cache_1_gathered, j),
-                                                   extract(cos_sin_cache_2_gathered, j),
-                                                   query_1_gathered.at[j], query_2_gathered.at[j],
-                                                   key_cache_1_gathered.at[j],
-                                                   key_cache_2_gathered.at[j],
-                                                   value_cache_1_gathered.at[j],
-                                                   value_cache_2_gathered.at[j]);
+    if (is_query_v) {
+        const bool query_1_inside = is_inside(index0, query_1_shape.extent[0]) &&
+            is_inside(index1, query_1_shape.extent[1]);
+        const long long query_1_at = query_1_inside
+            ? index0 * query_1_shape.stride[0] + index1 * query_1_shape.stride[1] : 0;
+        __nv_bfloat16* const query_1_row = query_1_inside ? query_1_ptr + query_1_at : nullptr;
+        __nv_bfloat16* const query_2_row = query_1_inside ? query_2_ptr + query_1_at : nullptr;
+        if (i < width) {
+            keep_packed(qkv_1_vec);
+            keep_packed(qkv_2_vec);
+            keep_packed(q_weight_1_vec);
+            keep_packed(k_weight_1_vec);
+            keep_packed(q_weight_2_vec);
+            keep_packed(k_weight_2_vec);
+            keep_packed(cos_sin_cache_1_gathered);
+            keep_packed(cos_sin_cache_2_gathered);
+            Pack<__nv_bfloat16, 8, 16> query_1_gathered;
+            Pack<__nv_bfloat16, 8, 16> query_2_gathered;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                fused_qk_norm_rope_cache_quant_element1(extract(qkv_1_vec, j), extract(qkv_2_vec, j),
+                                                        extract(q_weight_1_vec, j),
+                                                        extract(k_weight_1_vec, j),
+                                                        extract(q_weight_2_vec, j),
+                                                        extract(k_weight_2_vec, j), scale_v, is_query_v,
+                                                        extract(cos_sin_cache_1_gathered, j),
+                                                        extract(cos_sin_cache_2_gathered, j),
+                                                        query_1_gathered.at[j], query_2_gathered.at[j]);
+            }
+            store_scattered(query_1_row, i, query_1_gathered);
+            store_scattered(query_2_row, i, query_2_gathered);
         }
-        store_scattered(query_1_row, i, query_1_gathered);
-        store_scattered(query_2_row, i, query_2_gathered);
-        store_scattered(key_cache_1_row, i, key_cache_1_gathered);
-        store_scattered(key_cache_2_row, i, key_cache_2_gathered);
-        store_scattered(value_cache_1_row, i, value_cache_1_gathered);
-        store_scattered(value_cache_2_row, i, value_cache_2_gathered);
+    }
+
+    if (t6) {
+        // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
+        const float t12 = 1.0f / k_scale_v;
+        // let key = head - num_heads
+        const bool t13 = size_n11 == 0ll;
+        // let page = slot < 0 ? size(key_cache, 0) : slot // size(key_cache, 1)
+        const bool t14 = slot_mapping_v < 0ll;
+        const long long t15 = floor_div(slot_mapping_v, size_n11);
+        const long long page_v = t14 ? size_n10 : t15;
+        // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
+        const bool t16 = page_v < 0ll;
+        const long long t17 = wrap_add(page_v, size_n10);
+        const long long t18 = t16 ? t17 : page_v;
+        const long long t19 = wrap_mul(t15, size_n11);
+        const long long t20 = wrap_sub(slot_mapping_v, t19);
+        const long long place_v = t13 ? 0ll : t20;
+        const bool t21 = place_v < 0ll;
+        const long long t22 = wrap_add(place_v, size_n11);
+        const long long key_cache_1_place1 = t21 ? t22 : place_v;
+        const long long t23 = wrap_add(key_v, size_n12);
+        const long long key_cache_1_place2 = is_query_v ? t23 : key_v;
+        const bool key_cache_1_inside = is_inside(t18, key_cache_1_shape.extent[0]) &&
+            is_inside(key_cache_1_place1, key_cache_1_shape.extent[1]) &&
+            is_inside(key_cache_1_place2, key_cache_1_shape.extent[2]);
+        const long long key_cache_1_at = key_cache_1_inside
+            ? t18 * key_cache_1_shape.stride[0] + key_cache_1_place1 * key_cache_1_shape.stride[1]
+            + key_cache_1_place2 * key_cache_1_shape.stride[2] : 0;
+        __nv_fp8_e4m3* const key_cache_1_row = key_cache_1_inside
+            ? key_cache_1_ptr + key_cache_1_at : nullptr;
+        __nv_fp8_e4m3* const key_cache_2_row = key_cache_1_inside
+            ? key_cache_2_ptr + key_cache_1_at : nullptr;
+        if (i < width) {
+            keep_packed(qkv_1_vec);
+            keep_packed(qkv_2_vec);
+            keep_packed(q_weight_1_vec);
+            keep_packed(k_weight_1_vec);
+            keep_packed(q_weight_2_vec);
+            keep_packed(k_weight_2_vec);
+            keep_packed(cos_sin_cache_1_gathered);
+            keep_packed(cos_sin_cache_2_gathered);
+            Pack<__nv_fp8_e4m3, 8, 8> key_cache_1_gathered;
+            Pack<__nv_fp8_e4m3, 8, 8> key_cache_2_gathered;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                fused_qk_norm_rope_cache_quant_element2(extract(qkv_1_vec, j), extract(qkv_2_vec, j),
+                                                        extract(q_weight_1_vec, j),
+                                                        extract(k_weight_1_vec, j),
+                                                        extract(q_weight_2_vec, j),
+                                                        extract(k_weight_2_vec, j), scale_v, is_query_v,
+                                                        t12, extract(cos_sin_cache_1_gathered, j),
+                                                        extract(cos_sin_cache_2_gathered, j),
+                                                        key_cache_1_gathered.at[j],
+                                                        key_cache_2_gathered.at[j]);
+            }
+            store_scattered(key_cache_1_row, i, key_cache_1_gathered);
+            store_scattered(key_cache_2_row, i, key_cache_2_gathered);
+        }
+    }
+
+    if (t7) {
+        // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
+        const float t24 = 1.0f / v_scale_v;
+        // let key = head - num_heads
+        const bool t25 = size_n11 == 0ll;
+        // let page = slot < 0 ? size(key_cache, 0) : slot // size(key_cache, 1)
+        const bool t26 = slot_mapping_v < 0ll;
+        const long long t27 = floor_div(slot_mapping_v, size_n11);
+        const long long page_v2 = t26 ? size_n10 : t27;
+        // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
+        const bool t28 = page_v2 < 0ll;
+        const long long t29 = wrap_mul(t27, size_n11);
+        const long long t30 = wrap_sub(slot_mapping_v, t29);
+        const long long place_v2 = t25 ? 0ll : t30;
+        const bool t31 = place_v2 < 0ll;
+        // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
+        const long long t32 = wrap_add(page_v2, size_n13);
+        const long long t33 = t28 ? t32 : page_v2;
+        const long long t34 = wrap_add(place_v2, size_n14);
+        const long long value_cache_1_place1 = t31 ? t34 : place_v2;
+        const long long t35 = wrap_add(value_v, size_n15);
+        const long long value_cache_1_place2 = t5 ? t35 : value_v;
+        const bool value_cache_1_inside = is_inside(t33, value_cache_1_shape.extent[0]) &&
+            is_inside(value_cache_1_place1, value_cache_1_shape.extent[1]) &&
+            is_inside(value_cache_1_place2, value_cache_1_shape.extent[2]);
+        const long long value_cache_1_at = value_cache_1_inside
+            ? t33 * value_cache_1_shape.stride[0] + value_cache_1_place1 * value_cache_1_shape.stride[1]
+            + value_cache_1_place2 * value_cache_1_shape.stride[2] : 0;
+        __nv_fp8_e4m3* const value_cache_1_row = value_cache_1_inside
+            ? value_cache_1_ptr + value_cache_1_at : nullptr;
+        __nv_fp8_e4m3* const value_cache_2_row = value_cache_1_inside
+            ? value_cache_2_ptr + value_cache_1_at : nullptr;
+        if (i < width) {
+            keep_packed(qkv_1_vec);
+            keep_packed(qkv_2_vec);
+            Pack<__nv_fp8_e4m3, 8, 8> value_cache_1_gathered;
+            Pack<__nv_fp8_e4m3, 8, 8> value_cache_2_gathered;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                fused_qk_norm_rope_cache_quant_element3(extract(qkv_1_vec, j), extract(qkv_2_vec, j),
+                                                        t24, value_cache_1_gathered.at[j],
+                                                        value_cache_2_gathered.at[j]);
+            }
+            store_scattered(value_cache_1_row, i, value_cache_1_gathered);
+            store_scattered(value_cache_2_row, i, value_cache_2_gathered);
+        }
     }
     let_next_kernel_start();
 }

@@ -79,6 +79,7 @@ class Functions:
         sinks: Sequence[int],
         states: States | None = None,
         ends: Mapping[int, int] = MappingProxyType({}),
+        by_group: bool = True,
     ) -> Element:
         """Write a function.  ``place``: the number of rounds before it.  ``ends``: as of a ``Section``."""
         step, kept_by = self.parts.step, self.values.kept
@@ -91,7 +92,7 @@ class Functions:
         else:
             states = {}
             title = _title(step, sinks)
-        by_group = self.by_group and place == len(self.parts.rounds)
+        by_group = by_group and self.by_group and place == len(self.parts.rounds)
         section = Section(
             name, title, sinks, states, self.values.rows, given, kept, by_group=by_group, ends=ends, picks=self.picks
         )

@@ -42,33 +42,28 @@ class RowAddresses:
         return self.rows.operands.step.graph.ops
 
     def late(self) -> frozenset[int]:
-        """The ops that only places of rows need: they are computed where these are found."""
-        used = [op.name in ("store", "reduce") for op in self.ops]
+        """The ops that only places of rows need, or what is stored under a condition: they are computed there."""
+        step = self.rows.operands.step
+        phase = step.phase()
+        used = [op.name == "store" or (phase[n] > 0 and not step.varies_along_row(n)) for n, op in enumerate(self.ops)]
         for number in range(len(used) - 1, -1, -1):
             args = self.ops[number].args
             if number in self.rows.labels:
                 args = args[: len(args) - len(self.ops[number].places)]
-            for a in (*args, self.guards.get(number, number)) if used[number] else ():
+            args = (self.guards[number],) if number in self.guards else args
+            for a in args if used[number] else ():
                 used[a] = True
         return frozenset(number for number, is_used in enumerate(used) if not is_used)
 
     def sources(self, writer: Writer) -> tuple[str, ...]:
         """The lines that find the rows that are read.  ``writer``: has written all values of a row but :meth:`late`."""
-        return tuple(self._found(self.rows.read, writer))
+        return tuple(self.found(self.rows.read, writer))
 
     def targets(self, writer: Writer) -> tuple[str, ...]:
-        """The lines that find the rows that are written, after :meth:`sources`."""
-        found = self._found([n for n in self.rows.written if n not in self.guards], writer)
-        for guard in dict.fromkeys(self.guards.values()):
-            rows, known = [n for n, by in self.guards.items() if by == guard], dict(writer.exprs)
-            found += [f"{self._type(n)} {self._name(n)} = nullptr;" for n in rows]
-            found += [f"if ({writer.exprs[guard].code}) {{"]
-            found += [*(f"    {line}" for line in self._found(rows, writer)), "}"]
-            for number in writer.exprs.keys() - known.keys():  # of this block
-                del writer.exprs[number]
-        return tuple(found)
+        """The lines that find the rows that are always written."""
+        return tuple(self.found([n for n in self.rows.written if n not in self.guards], writer))
 
-    def _found(self, rows: Sequence[int], writer: Writer) -> list[str]:
+    def found(self, rows: Sequence[int], writer: Writer) -> list[str]:
         """The lines that find these rows, together those that lie at one offset."""
         places = [a for n in rows for a in self._found_places(n)]
         lines, alike = (
@@ -94,7 +89,7 @@ class RowAddresses:
             lines += assigned(f"const long long {offset}", f"{row.inside} ? {total} : 0" if row.inside else total)
             terms = (offset,)
         for number in rows:
-            name = self._name(number) if number in self.guards else f"{self._type(number)} const {self._name(number)}"
+            name = f"{self._type(number)} const {names.row(self.rows.labels[number])}"
             lines += assigned(name, row.address(names.pointer(self.rows.operand(number).name), *terms))
         return lines
 
@@ -114,9 +109,6 @@ class RowAddresses:
         """The same without the place along the row."""
         along = row_axis(self.rows.operands.step, number)
         return tuple(a for axis, a in enumerate(self._places(number)) if axis != along)
-
-    def _name(self, number: int) -> str:
-        return names.row(self.rows.labels[number])
 
     def _type(self, number: int) -> str:
         const = "const " if self.rows.is_read(number) else ""

@@ -82,6 +82,18 @@ class Final:
 
 
 @dataclass(frozen=True, slots=True)
+class Guarded:
+    """How rows at computed places are written where a condition holds, after the ``lines`` that find them."""
+
+    condition: str
+    lines: tuple[str, ...]
+    reads: tuple[Read, ...]
+    packs: tuple[Stored, ...]
+    call: Call
+    coordinates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Blocks:
     """The aligned blocks of ``bytes`` bytes by which groups of a shifted operand are loaded."""
 
@@ -223,7 +235,7 @@ class RowsContext(IndexTypes):
     of two.  ``segments``: of which a thread has a part; ``segment``: the elements of each.
 
     ``sources``: the lines that find the rows at computed places that are read; ``targets``:
-    those that are written.
+    those that are written, but for those under a condition (``guarded``).
 
     ``sums``: of a block that takes several rows, for which it loads what they have in common (``shared``), and,
     ``ahead`` of its work on a row, the next one.
@@ -280,6 +292,7 @@ class RowsContext(IndexTypes):
     segment_stores: tuple[str, ...]
     sources: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
+    guarded: tuple[Guarded, ...] = ()
     sums: tuple[ColumnSum, ...] = ()
     shared: Shared | None = None
     ahead: tuple[Ahead, ...] = ()

@@ -13,6 +13,7 @@ from kgen.codegen.reduction.comment import row_comment
 from kgen.codegen.reduction.context import Declared, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.gathered_rows import GatheredRows
+from kgen.codegen.reduction.guarded_stores import GuardedStores
 from kgen.codegen.reduction.narrow import narrow_divisors, narrow_stores
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
@@ -22,7 +23,15 @@ from kgen.codegen.reduction.registers import Registers, kept_values
 from kgen.codegen.reduction.rounds import Rounds
 from kgen.codegen.reduction.row_addresses import RowAddresses
 from kgen.codegen.reduction.row_context import Division, Final, Persistent, Round, RowsContext, SegmentValues
-from kgen.codegen.reduction.row_groups import exchange_lanes, is_exact, resident_accesses, start_of_group, stores_words
+from kgen.codegen.reduction.row_groups import (
+    blocks_per_sm,
+    exchange_lanes,
+    is_exact,
+    loads_first,
+    resident_accesses,
+    start_of_group,
+    stores_words,
+)
 from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.reduction.segments import Segments
 from kgen.codegen.reduction.staging import moves_packs, staged_helpers, staging
@@ -30,7 +39,7 @@ from kgen.codegen.reduction.two_steps import TwoSteps, place_steps, two_steps
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap
 from kgen.records import dataclass
-from kgen.schedule.reduction.schedule import WARP, RowSchedule, segment_stores, varying_accesses
+from kgen.schedule.reduction.schedule import WARP, segment_stores, varying_accesses
 
 
 def describe_rows(facts: Facts) -> Described:
@@ -94,12 +103,15 @@ class RowKernel:
         sources, targets = addresses.sources(self.writer), addresses.targets(self.writer)
         segment_values = self.segments.values(0)
         rounds = self.written_rounds()
-        final = self.final()
+        final = self.final([n for n in self.parts.varying_stores if n not in addresses.guards])
+        guarded = GuardedStores(
+            self.parts, self.registers, self.gathered, addresses, self.functions, self.calls, self.values, self.writer
+        ).written(self.facts.base)
         self.writer.wanted = frozenset()
         stores = self.stores()
         segment_stores = self.segments.stores()
         context = replace(
-            self.context(fetched, values, rounds, final, stores), sources=sources, targets=targets,
+            self.context(fetched, values, rounds, final, stores), sources=sources, targets=targets, guarded=guarded,
             segment_values=segment_values,
             segment_stores=segment_stores, segment_coordinates=self.places.uses.in_loop(self.facts.schedule),
         )  # fmt: skip
@@ -233,9 +245,8 @@ class RowKernel:
         plain = schedule.anchor is None and schedule.cluster == 1
         return place if plain and self.rounds.at_once(number, place.first) is not None else None
 
-    def final(self) -> Final | None:
+    def final(self, stores: Sequence[int]) -> Final | None:
         """How the elements of outputs of whole rows are written."""
-        stores = self.parts.varying_stores
         if not stores:
             return None
         ends = self.ends
@@ -296,19 +307,10 @@ class RowKernel:
 
     @property
     def loads_first(self) -> bool:
-        """Whether loads check every group, so that all loads are issued before any arithmetic.
-
-        For rows of three groups a thread or more that write at least as many bytes as they read.  Softmax of 16384
-        float32 runs at 1.02 of a copy, otherwise 0.99; of 4096 bfloat16 at 1.031, otherwise 1.025; but int8 from
-        bfloat16 would run at 0.98, otherwise 1.02.
-        """
-        schedule, operands = self.facts.schedule, self.operands
-        special = schedule.stages or schedule.any_length or schedule.shared_operand is not None
-        alone = schedule.rows == 1 and schedule.anchor is None and not special
-        read = sum(operands.operand(t).dtype.size for t in self.loads)
+        """Whether loads check every group, so that all loads are issued before any arithmetic."""
         stores = [n for n in self.parts.varying_stores if not self.facts.step.is_sum(n)]
         written = sum(self.facts.step.graph.ops[n].dtype.size for n in stores)
-        return alone and schedule.vectors > 2 and written >= read and schedule.segment_vectors == 1
+        return loads_first(self.operands, self.loads, written)
 
     @property
     def guards_rows(self) -> bool:
@@ -392,12 +394,3 @@ class RowKernel:
             if isinstance(attr, IndexMap):
                 self.writer.places[attr.operand] = self.places.row_element(access_of(self.facts.step, n))
         return (*lines, *self.writer.lines(last))
-
-
-def blocks_per_sm(schedule: RowSchedule) -> int:
-    """Blocks that an SM has registers for; 0 where the compiler decides."""
-    tuning = schedule.target.tuning
-    if schedule.shared_operand is not None:
-        return tuning.persistent.blocks_per_sm
-    walks = not schedule.vectors and not schedule.split
-    return max(tuning.columns.resident_threads // schedule.block, 1) if walks else 0
