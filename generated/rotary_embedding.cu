@@ -108,7 +108,6 @@ rotary_embedding_query_cos_sin_cache_1_row(const long long positions_v,
                                            const ArrayShape<2>& cos_sin_cache_1_shape,
                                            const __nv_bfloat16*& cos_sin_cache_1_row)
 {
-    // let cos = expand(cos_sin_cache[positions, :h], axis=1)
     const long long cos_sin_cache_1_place0 = positions_v < 0ll ? wrap_add(positions_v, size_n1) : positions_v;
     const bool cos_sin_cache_1_inside = is_inside(cos_sin_cache_1_place0, cos_sin_cache_1_shape.extent[0]);
     cos_sin_cache_1_row = cos_sin_cache_1_inside
@@ -123,11 +122,10 @@ rotary_embedding_query_cos_sin_cache_2_row(const long long positions_v,
                                            const ArrayShape<2>& cos_sin_cache_2_shape,
                                            const __nv_bfloat16*& cos_sin_cache_2_row)
 {
-    // let cos = expand(cos_sin_cache[positions, :h], axis=1)
-    const long long cos_sin_cache_1_place0 = positions_v < 0ll ? wrap_add(positions_v, size_n1) : positions_v;
-    const bool cos_sin_cache_2_inside = is_inside(cos_sin_cache_1_place0, cos_sin_cache_2_shape.extent[0]);
+    const long long cos_sin_cache_2_place0 = positions_v < 0ll ? wrap_add(positions_v, size_n1) : positions_v;
+    const bool cos_sin_cache_2_inside = is_inside(cos_sin_cache_2_place0, cos_sin_cache_2_shape.extent[0]);
     cos_sin_cache_2_row = cos_sin_cache_2_inside
-        ? cos_sin_cache_2_ptr + cos_sin_cache_1_place0 * cos_sin_cache_2_shape.stride[0] : nullptr;
+        ? cos_sin_cache_2_ptr + cos_sin_cache_2_place0 * cos_sin_cache_2_shape.stride[0] : nullptr;
 }
 
 // One element.

@@ -16,7 +16,7 @@ from kgen.codegen.helpers import GATHER, LOAD_GATHERED
 from kgen.codegen.layouts import assigned, call_lines
 from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.spelling import storage_type
-from kgen.ir.graph import Gather, Operand, Scatter
+from kgen.ir.graph import Gather, Op, Operand, Scatter
 from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.elementwise.gathers import ops_of_rows, row_axis
@@ -67,6 +67,26 @@ class GatheredRow:
         return GatheredContext(storage_type(dtype), self.name, find, self.pack, self.vector, element, mover, update)
 
 
+@dataclass(slots=True)
+class RowWriter(Writer):
+    """Writes what finds the row of op ``number``.
+
+    Rows at the same places share the ops of these, which have the names and the statement of the first one.
+    """
+
+    number: int = 0
+
+    def comment(self, statement: Statement | None) -> None:
+        """The function has a comment of its own."""
+
+    def _unnamed(self, op: Op) -> str:
+        ops, row = self.step.graph.ops, self.step.graph.ops[self.number]
+        axis = next((axis for axis, a in enumerate(row.places) if ops[a] is op), None)
+        if axis is None or not isinstance(row.attr, Gather | Scatter):
+            return Writer._unnamed(self, op)
+        return names.place(self.step.graph.operands[row.attr.operand].name, axis)
+
+
 def movers_of(rows: Iterable[GatheredRow]) -> tuple[str, ...]:
     """The helpers that move groups and elements of rows."""
     return tuple(h for row in rows for h in row.helpers)
@@ -101,7 +121,7 @@ def _write_row(step: Step, number: int, name: str, statements: Sequence[Statemen
     op = ops[number]
     assert isinstance(op.attr, Gather | Scatter)
     operand = step.graph.operands[op.attr.operand]
-    writer = Writer(step, statements)
+    writer = RowWriter(step, statements, number=number)
     arguments = writer.declare()
     along = row_axis(step, number)
     writer.write(needed(ops, [a for axis, a in enumerate(op.places) if axis != along]))
