@@ -154,7 +154,8 @@ def _fits(ctx: Context, statement: Assign, shape: Shape, value: Typed) -> bool:
         hint = "the value is broadcast to what is written, not the reverse"
         if value.dtype.is_bool and statement.condition is not None:
             message = f"the condition is {ctx.dims.show(value.shape)}, and what is written {ctx.dims.show(shape)}"
-            hint = "the condition is broadcast to what is written: `c[:, None]` is one for each row"
+            index = ", ".join([":", *["None"] * max(1, len(shape) - len(value.shape))])
+            hint = f"the condition is broadcast to what is written: `c[{index}]` is one for each row"
         ctx.error("inout-shape", message, statement.at.span, marks=(value.span,), hint=hint)
         return False
     return True
