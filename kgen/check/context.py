@@ -45,7 +45,7 @@ class Context:
     arrays: Arrays = field(init=False)
     nodes: dict[int, Value] = field(default_factory=dict)  # the last value of each node of the tree, by its id
     inlined: dict[tuple[object, ...], tuple[Value | None, tuple[Value, ...]]] = field(default_factory=dict)
-    taken: dict[int, Expr | None] = field(default_factory=dict)  # what each call of ``take`` is
+    taken: dict[tuple[int, int], Expr] = field(default_factory=dict)  # what each call of ``take`` is, by the rank
     _made: dict[tuple[Deferred, DType], Typed] = field(default_factory=dict)
     _said: set[tuple[str, Span, str]] = field(default_factory=set)
 

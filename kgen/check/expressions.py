@@ -14,6 +14,7 @@ from kgen.check.context import Context
 from kgen.check.indexing import Items, index
 from kgen.check.reduction_types import reduction
 from kgen.check.scope import Late, Scope, is_reduction, is_view, uses_place
+from kgen.check.shapes import one_axis
 from kgen.check.takes import as_index
 from kgen.check.values import Deferred, Literal, Typed, Value
 from kgen.check.views import view
@@ -189,14 +190,15 @@ def _view(ctx: Context, scope: Scope, node: Index | Call) -> Value | None:
 
 def _take(ctx: Context, scope: Scope, node: Call) -> Value | None:
     """``take(x, i)``, as the index that it is."""
-    if id(node) not in ctx.taken:
-        ctx.taken[id(node)] = as_index(node)
-    found = ctx.taken[id(node)]
-    if found is None:
-        hint = "count the axis from the end, such as `axis=-1`"
-        ctx.error("not-yet", '`mode="fill"` along an axis that is counted from the start', node.span, hint=hint)
+    array = _in_its_place(ctx, scope, node.args[0])
+    if array is None or one_axis(ctx, node, array.shape, 0) is None:
         return None
-    return lower(ctx, scope, found)
+    key = id(node), len(array.shape)
+    if key not in ctx.taken:
+        found = as_index(node, len(array.shape))
+        assert found is not None
+        ctx.taken[key] = found
+    return lower(ctx, scope, ctx.taken[key])
 
 
 def _in_its_place(ctx: Context, scope: Scope, root: Expr) -> Value | None:

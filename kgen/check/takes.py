@@ -20,15 +20,18 @@ _INSIDE = "i >= -n and i < n"
 _WHOLE = Slice(span=number(0).span, start=None, stop=None, step=None)
 
 
-def as_index(node: Call) -> Expr | None:
-    """The expression that a call of ``take`` is.
+def as_index(node: Call, rank: int | None = None) -> Expr | None:
+    """The expression that a call of ``take`` is.  ``rank``: of the array.
 
-    None for ``mode="fill"`` along an axis that is counted from the start: where a condition lies depends on the rank.
+    None for ``mode="fill"`` along an axis that is counted from the start, without a rank, which says where the
+    condition lies.
     """
     array, at = node.args
     words = {word.name: word for word in node.keywords}
     axis = _literal(words["axis"]) if "axis" in words else 0
     mode = words["mode"].value.id if "mode" in words and isinstance(words["mode"].value, Name) else None
+    if mode == "fill" and rank is not None and axis >= 0:
+        axis -= rank
     extent = call("size", array, number(axis))
     place = at if mode is None else replace(filled(_PLACES[mode], {"i": at, "n": extent}), span=at.span)
     before = (_WHOLE,) * axis if axis >= 0 else (Ellipsis(span=node.span),)

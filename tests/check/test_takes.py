@@ -28,11 +28,11 @@ def test_modes(axis: int) -> None:
     np.testing.assert_array_equal(oracle(f"out = take(x, i, axis={axis})", arrays), zeros)
 
 
-@pytest.mark.parametrize("axis", [-1, -2])
+@pytest.mark.parametrize("axis", [-1, -2, 0, 1])
 def test_fill(axis: int) -> None:
     n = X.shape[axis]
     inside = (-n <= AT) & (n > AT)
-    kept = np.expand_dims(inside, 2) if axis == -2 else inside
+    kept = np.expand_dims(inside, 2) if axis in (-2, 0) else inside
     want = np.where(kept, np.take(X, np.where(inside, AT, 0), axis), -7)
     got = oracle(f'out = take(x, i, axis={axis}, mode="fill", value=-7)', {"x": X, "i": AT})
     np.testing.assert_array_equal(got, want)
@@ -62,9 +62,9 @@ def test_promise(axis: int) -> None:
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ('out = take(x, i, mode="fill")', "not-yet"),
         ('out = take(x, i, mode="near")', "bad-keyword"),
-        ("out = take(x, i, axis=7)", "bad-index"),
+        ("out = take(x, i, axis=7)", "bad-axis"),
+        ('out = take(x, i, axis=2, mode="fill")', "bad-axis"),
         ("out = take(x, 1.5)", "bad-index"),
         ('out = take(x, i, "clamp")', "string"),
     ],
