@@ -2605,17 +2605,17 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (n1 % 8 != 0 &&
+    if (n1 >= 17 &&
+        n1 % 8 != 0 &&
         n1 * 2 >= 449 &&
-        kgen_ceil_div((n1 / 8) * 8, 8) >= 2049 &&
-        n1 >= 17) {
+        kgen_ceil_div((n1 / 8) * 8, 8) >= 2049) {
         choices[0].launch = launch_softmax_long_reduce_long_peeled_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return mark_unaligned(arrays, OPERANDS, {0, 1});
     }
-    if (n1 % 8 == 0 &&
-        kgen_ceil_div(n1, 8) >= 2049 &&
-        n1 >= 2) {
+    if (n1 >= 2 &&
+        n1 % 8 == 0 &&
+        kgen_ceil_div(n1, 8) >= 2049) {
         choices[0].launch = launch_softmax_long_reduce_long_64bit;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return mark_unaligned(arrays, OPERANDS, {0, 1});

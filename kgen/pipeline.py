@@ -63,6 +63,7 @@ from kgen.schedule.reduction.chains import fills_device, prefers_online, prefers
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.orders import Axes, copies, lie_alike
 from kgen.schedule.reduction.row_columns import suits_blocks
+from kgen.schedule.reduction.row_cost import row_seconds
 from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule
 from kgen.schedule.reduction.single_row import beside_another, of_one_row
 from kgen.schedule.reduction.walks import columns_walk
@@ -279,11 +280,13 @@ def _bases(typed: Specialised, usual: Specialised, sizes: Sizes, target: Target)
 def _predicted(step: LoweredStep, target: Target) -> float:
     """Seconds of a kernel among others: from how it walks its space, where that is known."""
     planned, launch = step.schedule, target.tuning.traffic.launch
-    if isinstance(planned, ColumnSchedule) and planned.template == "column_reduce" and not planned.split:
-        facts = facts_of(step.step, step.placed, target)
+    walks = isinstance(planned, ColumnSchedule) and planned.template == "column_reduce" and not planned.split
+    if walks or (isinstance(planned, RowSchedule) and planned.template == "row_reduce" and planned.chunk):
+        facts, choice = facts_of(step.step, step.placed, target), Choice(planned, step.placed.space, ())
         assert isinstance(facts, RowFacts)
-        walk = columns_walk(facts, Choice(planned, step.placed.space, ()))
-        return launch + predict(walk, target.tuning.chunk_costs)
+        if walks:
+            return launch + predict(columns_walk(facts, choice), target.tuning.chunk_costs)
+        return row_seconds(facts, choice, target.tuning.gathered_rates)
     return launch + step.costs[0][1] if step.costs else _traffic(step).seconds(target)
 
 

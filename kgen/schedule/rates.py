@@ -28,29 +28,15 @@ class TrafficRates:
     gain: float = 0.8
     #: Bytes that L2 holds for blocks that run at the same time, and of an operand that it holds for all.
     held_bytes: int = 32 << 20
+    #: Bytes that memory moves at once.
+    burst: int = 64
     kept_bytes: int = 8 << 20
 
 
 @dataclass(frozen=True)
 class RowRates:
-    """The same, to compare thread mappings of one row kernel.  Fitted to 413 programs with reductions (*Predicted times
-    of reductions*)."""
-
-    memory: float = 4.8e12
-    l2: float = 2e13
-    lines: float = 1.9e11
-    #: Instructions of warps a second, and those that move an element of a staged row through shared memory.
-    issue: float = 1.5e12
-    staged: float = 16
-    launch: float = 3e-6
-    #: The norm by which these add up, as in :class:`CostModel`.
-    overlap: float = 1.6
-
-
-@dataclass(frozen=True)
-class StagedRates:
-    """The same, to compare short rows that are staged with rows that are read in place.  Fitted to 1,400 launches of 87
-    programs (*Staged or in place*).
+    """How fast row kernels are.  The defaults compare short rows that are staged with rows that are read in place; they
+    are fitted to 1,400 launches of 87 programs (*Staged or in place*).
     """
 
     memory: float = 5e12
@@ -106,6 +92,12 @@ class CostModel:
     #: The norm by which the bounds add up: 1 where none overlaps another.
     overlap: float = 1.45
 
+
+#: The rates for rows whose elements are gathered, fitted to 720 launches of 61 programs (*Tiles of rows*).
+GATHERED_RATES = RowRates(
+    memory=5e12, l2=8.3e12, lines=3.8e11, issue=1.23e12, arithmetic=0.4, load=1.4, thread=111, shuffle=2.6, launch=2e-6,
+    overlap=1.52,
+)  # fmt: skip
 
 #: The rates for chunks of columns, whose loads in flight bound them.
 CHUNK_COSTS = CostModel(

@@ -14,7 +14,6 @@ from kgen.layout.iterator import IterationSpace
 from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.elementwise.boxes import BoxSchedule, reach
-from kgen.schedule.elementwise.walks import arithmetic
 from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import LINE, SECTOR, WARP, Target
@@ -25,13 +24,12 @@ Box = tuple[int, ...]  #: extents along the dimensions of a space
 @dataclass(frozen=True, slots=True)
 class KernelTraffic:
     """``needed``: bytes that have to move; ``memory`` and ``l2``: bytes of sectors that move from memory and from L2;
-    ``lines``: cycles of L1; ``instructions``: of warps, beside those that move elements."""
+    ``lines``: cycles of L1."""
 
     needed: int
     memory: float
     l2: float
     lines: float
-    instructions: float
 
     def seconds(self, target: Target) -> float:
         """The predicted time of the kernel, beside other kernels."""
@@ -43,17 +41,6 @@ class KernelTraffic:
         rates = target.tuning.traffic
         return rates.launch + self.needed / rates.memory
 
-    def seconds_of_rows(self, target: Target) -> float:
-        """The predicted time of a row kernel, beside itself with other threads."""
-        rates = target.tuning.row_rates
-        parts = (
-            self.memory / rates.memory,
-            self.l2 / rates.l2,
-            self.lines / rates.lines,
-            self.instructions / rates.issue,
-        )
-        return float(rates.launch + sum(part**rates.overlap for part in parts) ** (1 / rates.overlap))
-
 
 def traffic(schedule: Schedule, step: Step, space: IterationSpace, itemsizes: Sequence[int]) -> KernelTraffic:
     """``itemsizes``: of each access, in bytes."""
@@ -61,6 +48,8 @@ def traffic(schedule: Schedule, step: Step, space: IterationSpace, itemsizes: Se
     written = [i for i, access in enumerate(step.accesses) if access.writes]
     block, warp = _block_box(schedule, space), _warp_box(schedule, space)
     wave = _wave_box(schedule, space, block, itemsizes)
+    # Chunks end anywhere, and what lies beyond is only needed much later.
+    burst = rates.burst if isinstance(schedule, RowSchedule) and not schedule.is_column and schedule.chunk else SECTOR
     memory = l2 = 0.0
     lines, needed = _of_ragged_tiles(schedule, space), 0
     for i, size in enumerate(itemsizes):
@@ -68,11 +57,9 @@ def traffic(schedule: Schedule, step: Step, space: IterationSpace, itemsizes: Se
         needed += own
         l2 += _scattered(schedule, space, i, size, warp) if i in written else _moved(space, i, size, block, SECTOR)
         kept = own <= rates.kept_bytes
-        memory += own if kept else _moved(space, i, size, wave, SECTOR)
+        memory += own if kept else _moved(space, i, size, wave, burst)
         lines += _lines(schedule, space, i, size, warp)
-    staged = isinstance(schedule, RowSchedule) and schedule.stages
-    instructions = (arithmetic(step) + (schedule.target.tuning.row_rates.staged if staged else 0)) * space.numel / WARP
-    return KernelTraffic(needed, memory, l2, lines, instructions)
+    return KernelTraffic(needed, memory, l2, lines)
 
 
 def _moved(space: IterationSpace, access: int, size: int, box: Box, unit: int) -> float:
@@ -149,6 +136,17 @@ def _filled(extents: Sequence[int], count: int) -> Box:
     return tuple(box)
 
 
+def _rows(schedule: Schedule, kept: Sequence[int], count: int) -> Box:
+    """The box of about ``count`` rows or columns in the order in which they are numbered."""
+    if not isinstance(schedule, RowSchedule) or schedule.is_column or not schedule.chunk:
+        return _filled(kept, count)
+    units = list(kept)
+    units[schedule.chunked] = schedule.chunk
+    *box, chunks = _filled([*units, -(-kept[schedule.chunked] // schedule.chunk)], count)
+    box[schedule.chunked] = min(box[schedule.chunked] * chunks, kept[schedule.chunked])
+    return tuple(box)
+
+
 def _block_box(schedule: Schedule, space: IterationSpace) -> Box:
     """What a block takes at about the same time."""
     if isinstance(schedule, RowSchedule):
@@ -158,7 +156,7 @@ def _block_box(schedule: Schedule, space: IterationSpace) -> Box:
             at_once = schedule.down * schedule.vectors
         else:
             at_once = math.prod(inner) if schedule.vectors else schedule.threads * schedule.group * 4
-        return _filled(inner, at_once) + _filled(kept, schedule.rows)
+        return _filled(inner, at_once) + _rows(schedule, kept, schedule.rows)
     if isinstance(schedule, BoxSchedule):
         dims = [schedule.dims(side) for side in range(len(schedule.sides))]
         return tuple(math.ceil(n) for n in reach(dims, space.shape, schedule.box))
@@ -181,7 +179,7 @@ def _warp_box(schedule: Schedule, space: IterationSpace) -> Box:
         lanes = min(WARP, schedule.block // schedule.threads)
         return _filled(inner, WARP // lanes) + _filled(kept, lanes * group)
     lanes = min(WARP, schedule.threads)
-    return _filled(inner, lanes * group) + _filled(kept, WARP // lanes)
+    return _filled(inner, lanes * group) + _rows(schedule, kept, WARP // lanes)
 
 
 def _wave_box(schedule: Schedule, space: IterationSpace, block: Box, itemsizes: Sequence[int]) -> Box:
@@ -191,7 +189,7 @@ def _wave_box(schedule: Schedule, space: IterationSpace, block: Box, itemsizes: 
     blocks = max(1, rates.threads // schedule.block)
     inner, first = block[:reduced], block[reduced:]
     while True:
-        box = inner + _filled(space.shape[reduced:], math.prod(first) * blocks)
+        box = inner + _rows(schedule, space.shape[reduced:], math.prod(first) * blocks)
         held = sum(touched(box, space.strides[i], size, SECTOR) for i, size in enumerate(itemsizes))
         if blocks == 1 or held <= rates.held_bytes:
             return box

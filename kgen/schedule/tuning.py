@@ -13,7 +13,7 @@ from dataclasses import field
 from kgen.records import dataclass
 from kgen.schedule.column_tuning import Columns, ColumnTiles, NarrowColumns, ResidentColumns
 from kgen.schedule.latency import Latency
-from kgen.schedule.rates import CHUNK_COSTS, CostModel, RowRates, StagedRates, TrafficRates
+from kgen.schedule.rates import CHUNK_COSTS, GATHERED_RATES, CostModel, RowRates, TrafficRates
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,11 @@ class Rows:
     #: threads a row (a sum of two and its rmsnorm, 16 rows of 2048 bfloat16 1.26 us, 1.58 with 32; 16384 rows 65.8 and
     #: 66.1).
     several_elements: int = 16
+    #: Neighbouring rows in one operand that a block might take beside those in another one, and its threads.
+    tile_places: tuple[int, ...] = (8, 16, 32)
+    tile_block: int = 256
     #: Threads that might share a row whose elements are gathered, and a row that might not be staged.
-    sharers: tuple[int, ...] = (2, 4, 8, 16)
+    sharers: tuple[int, ...] = (1, 2, 4, 8, 16)
     sharers_in_place: tuple[int, ...] = (1, 2, 4, 8, 16)
     #: Staged rows are read in place where that is predicted to take less than this fraction of the time, of so many
     #: elements in all where the number of rows must not decide it.
@@ -164,6 +167,8 @@ class Rows:
     longest_of_one_block: int = 1 << 16
     #: Groups that a thread takes at least where everything is reduced to one result: as many as it reads at once.
     span_groups_alone: int = 8
+    #: Half as many where that leaves no more blocks than this.
+    few_spans: int = 264
     #: The same where there may be many rows, and threads of a block: the smaller the spans, the longer it takes to
     #: merge their results, but the sooner a single row is done (sums of 2048 rows of 1,000,000 float32 1813 us, of one
     #: 3.9; with twice the groups 1791 and 4.7; with twice the threads 1828 and 4.6).
@@ -275,8 +280,8 @@ class Tuning:
     row_columns: RowColumns = field(default_factory=RowColumns)
     chains: Chains = field(default_factory=Chains)
     traffic: TrafficRates = field(default_factory=TrafficRates)
-    row_rates: RowRates = field(default_factory=RowRates)
-    staged_rates: StagedRates = field(default_factory=StagedRates)
+    staged_rates: RowRates = field(default_factory=RowRates)
+    gathered_rates: RowRates = field(default_factory=lambda: GATHERED_RATES)
     costs: CostModel = field(default_factory=CostModel)
     chunk_costs: CostModel = field(default_factory=lambda: CHUNK_COSTS)
     latency: Latency = field(default_factory=Latency)

@@ -43,6 +43,8 @@ def row_comment(operands: Operands, *, fills: bool, walks_once: bool) -> tuple[s
         memory = (f"Memory: {partials}; `arrived` counts for each row, 0 before and after.",)
     if schedule.rows > 1:
         launch = f"Launch: ceil(n / {schedule.rows}) blocks of {schedule.block} threads, for n rows."
+    if schedule.chunk:
+        memory = ("Rows are numbered by chunks: n counts the last chunk as whole.",)
     launches = _cluster_launch(schedule) if schedule.cluster > 1 else (launch, *memory)
     text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), *launches]
     if schedule.segment_threads:

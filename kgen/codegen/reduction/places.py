@@ -89,7 +89,8 @@ class RowPlaces:
         if self.operands.schedule.kept == 1:
             return "row"
         self.uses.kept.add(dimension)
-        return f"c{dimension}"
+        schedule = self.operands.schedule
+        return "chunked" if schedule.chunk and dimension == schedule.chunked else f"c{dimension}"
 
     def row_element(self, access: int) -> str:
         """A row's one element of an operand."""
@@ -235,7 +236,9 @@ def row_coordinates(schedule: RowSchedule, wanted: Set[int], index: str) -> tupl
     """Lines that decompose the number of a row, or group of columns, into the coordinates that are ``wanted``."""
     if schedule.kept == 1 or not wanted:
         return ()
-    return tuple(index_decomposition(schedule.kept, wanted, schedule.index_bits == 64, index))
+    of_chunk = {schedule.chunked, schedule.kept} if schedule.chunk and not schedule.is_column else set()
+    rank = schedule.kept + (1 if of_chunk else 0)
+    return tuple(index_decomposition(rank, {*wanted, *of_chunk}, schedule.index_bits == 64, index))
 
 
 def place_coordinates(schedule: RowSchedule, wanted: Set[int], index: str = "i") -> tuple[str, ...]:

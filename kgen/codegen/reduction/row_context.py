@@ -232,7 +232,8 @@ class RowsContext(IndexTypes):
     ``checks_last``: only a thread's last group is checked against the row's end (``loads_check_all``: but all loads
     are).  ``kept_loaded``: what is loaded in branches, and converted later.  ``entries``: the number of states that
     warps exchange, of all blocks of the cluster.  ``exchange_lanes``: how many lanes of each warp merge them, a power
-    of two.  ``segments``: of which a thread has a part; ``segment``: the elements of each.
+    of two.  ``chunked``: the coordinate of a row along the dimension that is taken in chunks.  ``segments``: of which a
+    thread has a part; ``segment``: the elements of each.
 
     ``sources``: the lines that find the rows at computed places that are read; ``targets``:
     those that are written, but for those under a condition (``guarded``).
@@ -268,6 +269,7 @@ class RowsContext(IndexTypes):
     exchange_lanes: int
     needs_row: bool
     row_coordinates: tuple[str, ...]
+    chunked: str
     place_coordinates: tuple[str, ...]
     pointers: tuple[Value, ...]
     peel: Peel | None
@@ -287,9 +289,9 @@ class RowsContext(IndexTypes):
     segment_threads: int
     segments: int
     segment: int
-    segment_values: SegmentValues | None
-    segment_coordinates: tuple[str, ...]
-    segment_stores: tuple[str, ...]
+    segment_values: SegmentValues | None = None
+    segment_coordinates: tuple[str, ...] = ()
+    segment_stores: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     guarded: tuple[Guarded, ...] = ()

@@ -182,6 +182,7 @@ class RowKernel:
             exchange_lanes=exchange_lanes(schedule.row_threads // WARP),
             needs_row=schedule.split or uses.row,
             row_coordinates=row_coordinates(schedule, uses.kept, "row"),
+            chunked=f"{schedule.chunk} * c{schedule.kept} + c{schedule.chunked}" if schedule.chunk else "",
             place_coordinates=place_coordinates(schedule, uses.anywhere),
             pointers=pointers,
             peel=None if self.edges is None else self.edges.facts(schedule.group),
@@ -201,9 +202,6 @@ class RowKernel:
             segment_threads=schedule.segment_threads,
             segments=schedule.segments,
             segment=schedule.segment,
-            segment_values=None,
-            segment_coordinates=(),
-            segment_stores=(),
         )
 
     # --- rounds, and the outputs of whole rows --------------------------------------------------------

@@ -126,10 +126,10 @@ def _group(facts: RowFacts) -> int | None:
 
 
 def _are_side_by_side(facts: RowFacts, across: Sequence[int]) -> bool:
-    """Whether enough columns are, perhaps through several dimensions, and then in all operands.  ``across``: the
-    operands in which neighbouring columns are."""
-    fewest = facts.tuning.columns.fewest
-    alike = facts.space.shape[facts.reduced] >= fewest or set(across) >= set(facts.varying(facts.reads))
+    """Whether enough columns are, perhaps through several dimensions, and then in operands with most of the bytes.
+    ``across``: the operands in which neighbouring columns are."""
+    fewest, rest = facts.tuning.columns.fewest, set(facts.varying(facts.reads)) - set(across)
+    alike = facts.space.shape[facts.reduced] >= fewest or 2 * facts.bytes_of([*rest]) <= facts.bytes_of(across)
     return alike and any(_run(facts, i) >= fewest for i in across)
 
 

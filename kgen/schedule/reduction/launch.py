@@ -61,12 +61,24 @@ def row_fields(schedule: RowSchedule, labels: Labels) -> list[Field]:
     fields.append(_field(schedule, "width", Name("width"), "elements of a row"))
     if schedule.split:
         fields.append(_field(schedule, "span", Name("span"), "elements of a row that a block takes"))
+    if schedule.chunk:
+        chunked = extent(reduced + schedule.chunked)
+        fields.append(_field(schedule, "chunked", chunked, "rows along the dimension that is taken in chunks"))
     for i in range(len(schedule.accesses)):
         beyond = ", beyond its fastest dimension" if 0 not in steps_of(schedule, i) else ""
         fields += _steps(schedule, labels, i, f"along a row{beyond}")
     places = "of places in a row" if schedule.counts_places else ""
-    fields += _divisors(schedule, places, [extent(d) for d in range(reduced, rank)], "of rows")
+    fields += _divisors(schedule, places, _row_units(schedule), "of rows")
     return fields
+
+
+def _row_units(schedule: RowSchedule) -> list[Expr]:
+    """What rows are numbered through: the kept dimensions, of which one may be taken in chunks."""
+    units: list[Expr] = [extent(d) for d in range(schedule.reduced, schedule.rank)]
+    if schedule.chunk:
+        units.append(ceil_div(units[schedule.chunked], schedule.chunk))
+        units[schedule.chunked] = Int(schedule.chunk)
+    return units
 
 
 def columns_rule(schedule: ColumnSchedule, labels: Labels) -> Rule:
@@ -146,7 +158,8 @@ def _rule(schedule: RowSchedule, row_blocks: Expr, fields: list[Field], spans: _
 def counts(schedule: RowSchedule) -> list[tuple[str, Expr]]:
     """The named values of every rule: the rows or columns, and the elements of each."""
     reduced, rank = schedule.reduced, schedule.rank
-    rows, width = product(extent(d) for d in range(reduced, rank)), product(extent(d) for d in range(reduced))
+    units = [extent(d) for d in range(reduced, rank)] if schedule.is_column else _row_units(schedule)
+    rows, width = product(units), product(extent(d) for d in range(reduced))
     return [("rows", rows), ("width", width)]
 
 

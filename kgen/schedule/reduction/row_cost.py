@@ -1,4 +1,5 @@
-"""What kernels of short rows cost, to decide whether rows are staged through shared memory or read in place."""
+"""What row kernels cost, by how rows are read: staged through shared memory, in place, in which order, by how many
+threads."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from math import prod
 
 from kgen.schedule.elementwise.walks import arithmetic
 from kgen.schedule.facts import Choice
-from kgen.schedule.rates import StagedRates
+from kgen.schedule.rates import RowRates
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.schedule import AccessSchedule
@@ -14,9 +15,9 @@ from kgen.schedule.target import WARP, WORD
 from kgen.schedule.traffic import traffic
 
 
-def row_seconds(facts: RowFacts, choice: Choice) -> float:
+def row_seconds(facts: RowFacts, choice: Choice, rates: RowRates) -> float:
     """Seconds of one launch."""
-    schedule, rates = choice.schedule, facts.tuning.staged_rates
+    schedule = choice.schedule
     assert isinstance(schedule, RowSchedule)
     moved = traffic(schedule, facts.step, choice.space, facts.itemsizes)
     parts = (
@@ -28,7 +29,7 @@ def row_seconds(facts: RowFacts, choice: Choice) -> float:
     return float(rates.launch + sum(part**rates.overlap for part in parts) ** (1 / rates.overlap))
 
 
-def _instructions(facts: RowFacts, schedule: RowSchedule, rates: StagedRates) -> float:
+def _instructions(facts: RowFacts, schedule: RowSchedule, rates: RowRates) -> float:
     """Of all threads that share a row; those without an element have as many as the others."""
     threads, each = schedule.threads, max(schedule.vectors, 1) * schedule.group
     sizes = [(t, facts.itemsizes[i]) for i, t in enumerate(schedule.accesses) if facts.varies[i]]
@@ -61,7 +62,7 @@ def _loads(planned: AccessSchedule, size: int, group: int) -> float:
             return 1 / group
 
 
-def _staged(planned: AccessSchedule, size: int, group: int, rates: StagedRates) -> float:
+def _staged(planned: AccessSchedule, size: int, group: int, rates: RowRates) -> float:
     """Instructions that move an element through shared memory, whose blocks are copied by 16 bytes where aligned."""
     if planned.kind == "staged":
         return rates.copied * (size / 16 if planned.alignment >= 16 else 1) + rates.staged / group

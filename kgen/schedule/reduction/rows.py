@@ -18,6 +18,7 @@ from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES, margins, max_edge_e
 from kgen.schedule.reduction.persistent import choose_shared_operand
 from kgen.schedule.reduction.reasons import row_reasons
 from kgen.schedule.reduction.row_cost import row_seconds
+from kgen.schedule.reduction.row_tiles import RowTiles, row_tiles
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.single_row import may_have_rows
 from kgen.schedule.reduction.streaming import streaming_accesses
@@ -33,7 +34,7 @@ from kgen.schedule.reduction.thread_mapping import (
 from kgen.schedule.reduction.traversal import RowTraversal
 from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import WARP
-from kgen.schedule.traffic import KernelTraffic, traffic
+from kgen.schedule.traffic import traffic
 
 
 def along_rows(facts: RowFacts) -> Choice:
@@ -42,17 +43,22 @@ def along_rows(facts: RowFacts) -> Choice:
     Neighbouring rows are those of the order of the space.  Where that uses only a part of most sectors of memory, those
     of another operand's order, or more or fewer threads a row, if that is predicted to be faster.
     """
-    usual, rates = _in_order(facts), facts.tuning.traffic
+    usual, rates = _in_order(facts), facts.tuning.gathered_rates
     short = facts.along and facts.reduced == 1 and facts.width <= facts.tuning.staging.longest_across
     if short and (in_place := _read_in_place(facts, usual)) is not None:
-        return in_place
+        assert isinstance(usual.schedule, RowSchedule)
+        if not usual.schedule.crosses:
+            return in_place
+        usual = in_place
     if not facts.bounded or not any(usual.schedule.accesses[i].kind == "gather" for i in facts.reads):
         return usual
 
-    def counted(choice: Choice) -> KernelTraffic:
-        return traffic(choice.schedule, facts.step, choice.space, facts.itemsizes)
+    def seconds(choice: Choice) -> float:
+        return row_seconds(facts, choice, rates)
 
-    if counted(usual).seconds(facts.target) <= rates.slow * counted(usual).least_seconds(facts.target):
+    needed = traffic(usual.schedule, facts.step, usual.space, facts.itemsizes).needed
+    tuning = facts.tuning.traffic
+    if seconds(usual) <= tuning.slow * (rates.launch + needed / rates.memory):
         return usual
     others = list(_by_other_threads(facts, usual))
     if len(facts.kept.shape) > 1:
@@ -62,7 +68,9 @@ def along_rows(facts: RowFacts) -> Choice:
             there = _in_order(near)
             found = [there, *_by_other_threads(near, there)]
             others += [replace(choice, reasons=(*choice.reasons, what)) for choice in found]
-    return _cheapest(usual, others, rates.gain, lambda choice: counted(choice).seconds_of_rows(facts.target))
+        others += _in_tiles(facts)
+    # Of few elements, other rules know more than these predictions.
+    return _cheapest(usual, others, tuning.gain if facts.is_few else facts.tuning.rows.gain_in_place, seconds)
 
 
 def _cheapest(usual: Choice, others: Sequence[Choice], gain: float, seconds: Callable[[Choice], float]) -> Choice:
@@ -77,7 +85,7 @@ def _cheapest(usual: Choice, others: Sequence[Choice], gain: float, seconds: Cal
 
 def _read_in_place(facts: RowFacts, usual: Choice) -> Choice | None:
     """The usual schedule, or one that reads rows in place, with so many threads a row; None where rows are not staged,
-    or beside operands that run across rows.
+    or shared by several threads beside operands that run across rows.
 
     Where results depend on the threads, or no call is known yet, the number of rows decides nothing: they are taken for
     many.
@@ -86,10 +94,11 @@ def _read_in_place(facts: RowFacts, usual: Choice) -> Choice | None:
     staged = usual if many is facts else _in_order(many)
     schedule, tuning = staged.schedule, facts.tuning.rows
     assert isinstance(schedule, RowSchedule)
-    if not schedule.stages or schedule.crosses:
+    if not schedule.stages or (schedule.crosses and schedule.threads > 1):
         return None
     others = list(_in_place(many, tuning.sharers_in_place))
-    best = _cheapest(staged, others, tuning.gain_in_place, lambda choice: row_seconds(many, choice))
+    rates = facts.tuning.staged_rates
+    best = _cheapest(staged, others, tuning.gain_in_place, lambda choice: row_seconds(many, choice, rates))
     assert isinstance(best.schedule, RowSchedule)
     return usual if best is staged else _in_order(facts, best.schedule.threads)
 
@@ -117,6 +126,34 @@ def _in_place(facts: RowFacts, sharers: Sequence[int]) -> Iterator[Choice]:
         fits = each <= tuning.elements and each * facts.bytes_of(facts.reads) <= tuning.kept_bytes
         if fits and (each > 1 or threads == 1):
             yield _in_order(facts, threads)
+
+
+def _in_tiles(facts: RowFacts) -> Iterator[Choice]:
+    """Schedules of rows that lie side by side in two operands, along different dimensions."""
+    tuning = facts.tuning.rows
+    if facts.segment or facts.is_few or not facts.may_depend_on_rows:
+        return
+    for places in tuning.tile_places:
+        for tiles in row_tiles(facts, places):
+            for threads in tuning.sharers:
+                yield from _tiled(tiles, threads)
+
+
+def _tiled(tiles: RowTiles, threads: int) -> Iterator[Choice]:
+    """By so many threads a row, if these can keep it."""
+    facts, tuning = tiles.facts, tiles.facts.tuning.rows
+    each = -(-facts.width // threads)
+    if each > tuning.elements or each * facts.bytes_of(facts.reads) > tuning.kept_bytes or (each == 1 < threads):
+        return
+    choice = _in_order(facts, threads)
+    schedule = choice.schedule
+    assert isinstance(schedule, RowSchedule)
+    if schedule.stages or schedule.split or schedule.anchor is not None:
+        return
+    near = " and in ".join(f"`{facts.names[i]}`" for i in (tiles.first, tiles.second))
+    what = f"neighbours: a block takes rows that lie side by side in {near}"
+    tiled = replace(schedule, block=tuning.tile_block, chunk=tiles.chunk, chunked=tiles.chunked)
+    yield replace(choice, schedule=tiled, reasons=(*choice.reasons, what))
 
 
 def _in_neighbours_of(facts: RowFacts, access: int) -> RowFacts:
@@ -190,9 +227,14 @@ class _Rows:
 
     @property
     def span_groups(self) -> int:
-        """Groups of a span that each thread takes at least; the number of rows does not matter."""
-        tuning = self.facts.tuning.rows
-        return tuning.span_groups if may_have_rows(self.facts.step) else tuning.span_groups_alone
+        """Groups of a span that each thread takes at least: fewer where that would leave too few blocks."""
+        facts, tuning = self.facts, self.facts.tuning.rows
+        if not _may_fill(facts):
+            return tuning.span_groups
+        groups, once = tuning.span_groups_alone, self.mapping.threads * self.traversal.group
+        while groups > 1 and facts.along and facts.rows * facts.width <= tuning.few_spans * once * groups:
+            groups //= 2
+        return groups
 
     @cached_property
     def segments(self) -> tuple[int, int]:
@@ -322,6 +364,7 @@ def _mapping_by_length(facts: RowFacts, traversal: RowTraversal) -> ThreadMappin
             several=len(traversal.own) > 1 and facts.bytes_written >= kept,
             plain=facts.is_plain,
             walks=facts.is_plain and group == 1 and traversal.sharing is None,
+            pieces=facts.reduced > 1,
             tuning=tuning,
         )
     )
@@ -341,8 +384,14 @@ def _one_vector(facts: RowFacts, count: int) -> int | None:
 def _of_spans(facts: RowFacts) -> ThreadMapping:
     """The threads of each block, where several share a row."""
     tuning = facts.tuning.rows
-    threads = tuning.span_threads if may_have_rows(facts.step) else tuning.split_threads
+    threads = tuning.split_threads if _may_fill(facts) else tuning.span_threads
     return ThreadMapping(threads, 0, block=threads)
+
+
+def _may_fill(facts: RowFacts) -> bool:
+    """Whether rows that several blocks share may be cut into as many spans as fill a device: there are no other rows,
+    or few, on which results may depend."""
+    return not may_have_rows(facts.step) or (facts.is_few and facts.may_depend_on_rows)
 
 
 def _may_split(facts: RowFacts) -> bool:
@@ -350,8 +399,10 @@ def _may_split(facts: RowFacts) -> bool:
 
     In files for rows of any length, single rows of a length that one block walks in as short a time are not split.
     """
-    long = facts.width > facts.tuning.rows.longest_of_one_block or (facts.along and not may_have_rows(facts.step))
-    return facts.is_plain and long
+    tuning = facts.tuning.rows
+    most = tuning.few_sharing * tuning.several_elements if facts.is_few else tuning.longest_of_one_block
+    fills = facts.along and _may_fill(facts) and (facts.width > most or not may_have_rows(facts.step))
+    return facts.is_plain and (facts.width > tuning.longest_of_one_block or fills)
 
 
 def _singles(facts: RowFacts, traversal: RowTraversal) -> int:

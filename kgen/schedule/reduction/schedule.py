@@ -27,14 +27,15 @@ class RowSchedule(Schedule):
     space are reduced.  ``rank`` counts all dimensions.  ``split``: whether several blocks share a row, each a span of
     it; the last to finish merges their partials.  ``span_groups``: groups of a span that each thread takes at least, in
     row kernels.  ``cluster``: how many blocks of a cluster share a row, which they keep in registers, and exchange
-    through shared memory.  ``rows_per_thread``: how many rows a thread takes, one after the other.
-    ``shared_operand``: the access that persistent clusters keep in shared memory; all rows share it.
-    ``prefetches``: whether row operands are loaded with a row's own elements, ahead of the first round, not where they
-    are used.  ``evict_last``: accesses with L2's evict-last hint.  ``streaming``: accesses with the evict-first hint.
-    ``dense``: accesses whose rows have several dimensions, without gaps between them.  ``segment_threads``: threads of
-    a warp that share a segment; 0 where no segments are reduced.  ``segment_vectors``: the groups that each of them has
-    of it: one, or all of its groups.  ``any_length``: whether rows may be shorter than what threads keep, by any number
-    of groups.
+    through shared memory.  ``rows_per_thread``: how many rows a thread takes, one after the other.  ``shared_operand``:
+    the access that persistent clusters keep in shared memory; all rows share it.  ``prefetches``: whether row operands
+    are loaded with a row's own elements, ahead of the first round, not where they are used.  ``evict_last``: accesses
+    with L2's evict-last hint.  ``streaming``: accesses with the evict-first hint.  ``dense``: accesses whose rows have
+    several dimensions, without gaps between them.  ``segment_threads``: threads of a warp that share a segment; 0 where
+    no segments are reduced.  ``segment_vectors``: the groups that each of them has of it: one, or all of its groups.
+    ``any_length``: whether rows may be shorter than what threads keep, by any number of groups.  ``chunk``: where it is
+    not 0, rows are numbered through so many places along the kept dimension ``chunked`` first, with all dimensions
+    before it, then through the other dimensions, then along the next chunk.
 
     In a column kernel, a group is ``group`` neighbouring columns.  ``threads`` of the block share it, and each reads
     ``vectors`` vectors of it at once, or keeps them in registers.  ``loops``: whether a thread may have at least two
@@ -61,6 +62,8 @@ class RowSchedule(Schedule):
     segment_threads: int = 0
     segment_vectors: int = 1
     any_length: bool = False
+    chunk: int = 0
+    chunked: int = 0
 
     @property
     def segment(self) -> int:
@@ -147,15 +150,14 @@ class ColumnSchedule(RowSchedule):
     """Rows are columns; each is read once.  With transposed accesses, the ``vectors`` elements that a thread takes at
     once are consecutive in each of its columns.
 
-    Groups of columns are numbered through all kept dimensions, the fastest first.  ``chunk``: where it is not 0, only
-    so many neighbouring groups come first, then the other dimensions, then the next chunk.  ``at_once``: whether a
+    Groups of columns are numbered through all kept dimensions, the fastest first.  ``chunk``: of neighbouring groups.
+    ``at_once``: whether a
     thread reads all of its elements at once: ``vectors`` of each column, or one fewer where threads share columns.
     """
 
     is_column = True
 
     at_once: bool = False
-    chunk: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class Demand:
     whether elements of rows are written; ``as_much``: whether at least as much as is read, by one operand; ``several``:
     the same, by all of them, where several are kept.  ``plain``: whether a kernel has one round, and writes one result
     for each row.  ``walks``: whether long rows are then walked, where they are not kept in few registers (norms
-    of 12,495 elements in pieces of 49 132 us, 239 in registers).
+    of 12,495 elements in pieces of 49 132 us, 239 in registers).  ``pieces``: whether a row has several dimensions.
     """
 
     width: int
@@ -44,6 +44,7 @@ class Demand:
     several: bool = False
     plain: bool = False
     walks: bool = False
+    pieces: bool = False
     tuning: Rows = H200.rows
 
     @property
@@ -164,7 +165,14 @@ def _candidates(row: Demand) -> list[tuple[int, int, int]]:
     alone = [(256, 1, most if row.as_much and row.element >= 4 else kept), (512, 1, kept)]
     if row.writes and not (row.as_much or row.several) and kept * row.group > tuning.several_elements:
         alone.insert(1, (128, 4, kept))  # a block of 512 threads with so many registers is alone on an SM
-    together = [(256, 2, kept), (256, 4, kept), (256, 8, kept), (256, 8, most), (512, 8, kept)]
+    return [*short, *alone, *_together(row, kept, most)]
+
+
+def _together(row: Demand, kept: int, most: int) -> list[tuple[int, int, int]]:
+    """The same of rows that are longer than 512 threads keep."""
+    if row.plain and row.pieces:  # read once in any case (means of 29,100 elements, 960 threads 225 us, 256 192)
+        return []
     if row.rounds == 1 and row.largest == 1:  # one exchange among many threads is faster than reading again
-        together = [(2 * tuning.loop_threads, 1, row.vectors(tuning.elements, tuning.kept_bytes))]
-    return [*short, *alone, *together]
+        tuning = row.tuning
+        return [(2 * tuning.loop_threads, 1, row.vectors(tuning.elements, tuning.kept_bytes))]
+    return [(256, 2, kept), (256, 4, kept), (256, 8, kept), (256, 8, most), (512, 8, kept)]

@@ -35,6 +35,8 @@ def laid(shape: tuple[int, ...], layout: str, dtype: str) -> Array:
             array = np.moveaxis(np.empty((width, *outer), dtype), 0, -1)
         case "columns":
             array = np.moveaxis(np.empty((*outer[:-1], width, outer[-1]), dtype), -2, -1)
+        case "reversed":
+            array = np.empty(shape[::-1], dtype).T
         case "one a row":
             array = np.empty((*outer, 1), dtype)
         case _:
@@ -68,4 +70,19 @@ def test_every_schedule_gives_the_same(width: int, layouts: tuple[str, str, str]
     programs = [(text, arrays) for text in (EXACT, PLAIN)]
     runs = run_every_way(programs, only=("as chosen", "held by 1", "held by 8", "staged", "columns kept, 16"))
     for (text, _), found in zip(programs, runs, strict=True):
+        assert_exact(text, arrays, found)
+
+
+@pytest.mark.parametrize("shape", [(11, 37, 5), (5, 3, 21, 13)], ids=str)
+def test_tiles_of_rows_give_the_same(shape: tuple[int, ...]) -> None:
+    """Operands are consecutive along different kept dimensions, none of which is a whole number of chunks."""
+    layouts = ("columns", "reversed", "columns")
+    arrays = {
+        name: laid(shape, layout, dtype)
+        for name, layout, dtype in zip("abc", layouts, ("float32", "int8", "float16"), strict=True)
+    }
+    programs = [(text, arrays) for text in (EXACT, PLAIN)]
+    runs = run_every_way(programs, only=("as chosen", "in tiles"))
+    for (text, _), found in zip(programs, runs, strict=True):
+        assert any(run.name.startswith("in tiles") for run in found)
         assert_exact(text, arrays, found)

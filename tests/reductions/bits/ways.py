@@ -11,7 +11,7 @@ not apply to stays as it is, and gives a text that another way gave; such texts 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,11 +22,13 @@ from kgen import pipeline
 from kgen.kernel import Kernel
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.stored import stored_value
+from kgen.schedule.facts import Choice
 from kgen.schedule.reduction import peel, rows
 from kgen.schedule.reduction.columns import ColumnMapping
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.orders import copies
 from kgen.schedule.reduction.resident_columns import Demand, ResidentMapping
+from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.thread_mapping import ThreadMapping, one_row_mapping
 from kgen.schedule.reduction.traversal import RowTraversal
 from tests.forced import AS_MANY, Tuned, both, forced
@@ -124,6 +126,17 @@ _ONE_STEP: Patches = {
     "kgen.codegen.reduction.rows.two_steps": _none,
     "kgen.codegen.reduction.resident_columns.two_steps": _none,
 }
+
+
+def _tiles_of_rows(number: int) -> Way:
+    """Blocks take rows that are neighbours in two operands; there are several such tiles."""
+
+    def cheapest(usual: Choice, others: Iterable[Choice], *_: Any) -> Choice:
+        tiled = [c for c in others if isinstance(c.schedule, RowSchedule) and c.schedule.chunk]
+        return tiled[number % len(tiled)] if tiled else usual
+
+    patches = {"kgen.schedule.reduction.rows._cheapest": cheapest}
+    return Way(f"in tiles, {number}", patches, tuning={**_UNSTAGED, "traffic": {"slow": 0}}, only=_BY_ROWS)
 
 
 # --- columns ---------------------------------------------------------------------------------------------------
@@ -240,6 +253,7 @@ WAYS: tuple[Way, ...] = (
     _rows("shifted", 64, held=True, **_SHIFTED),
     _rows("shifted, read again", 128, held=False, **_SHIFTED),
     *(_rows(f"held by {n}, in one step", n, _ONE_STEP, held=True) for n in (8, 32, 128)),
+    *(_tiles_of_rows(n) for n in (0, 3, 7)),
     Way("staged", tuning=_STAGED, only=_BY_ROWS),
     _rows("split", 32, held=False, **_SPLIT),
     _rows("split, peeled", 64, held=False, **_SPLIT, **_PEELED),

@@ -1,0 +1,74 @@
+"""Row kernels with operands that are consecutive along different kept dimensions.
+
+A block takes rows that are neighbours in one operand, at several places where rows are neighbours in another one, so
+that it uses whole sectors of both; what several of its threads read is in L1 meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import permutations
+
+from kgen.layout.iterator import IterationSpace
+from kgen.records import dataclass
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.target import SECTOR
+
+Dims = tuple[int, ...]  #: kept dimensions of a space, in an order
+
+
+@dataclass(frozen=True, slots=True)
+class RowTiles:
+    """An order of rows: ``facts`` with its dimensions, of which the kept one ``chunked`` is taken in chunks of
+    ``chunk`` places, 0 where it is taken as a whole.  ``first``, ``second``: the operands.
+    """
+
+    facts: RowFacts
+    chunked: int
+    chunk: int
+    first: int
+    second: int
+
+
+def row_tiles(facts: RowFacts, places: int) -> Iterator[RowTiles]:
+    """Orders in which ``places`` neighbours in one operand come first, then those in another one."""
+    near: dict[Dims, int] = {}
+    for i in facts.varying(range(len(facts.itemsizes))):
+        if order := _neighbours(facts, i):
+            near.setdefault(order, i)
+    for (order, first), (other, second) in permutations(near.items(), 2):
+        if other[0] not in _head(facts, order, places)[0]:
+            yield _tiles(facts, first, second, order, other, places)
+
+
+def _tiles(facts: RowFacts, first: int, second: int, order: Dims, other: Dims, places: int) -> RowTiles:
+    head, chunk = _head(facts, order, places)
+    rest = [d for d in (*other, *order) if d not in head]
+    kept = range(facts.reduced, len(facts.space.shape))
+    dims = [*range(facts.reduced), *dict.fromkeys((*head, *rest, *(d for d in kept if d not in head)))]
+    space = facts.space
+    walked = IterationSpace(
+        tuple(space.shape[d] for d in dims),
+        tuple(tuple(strides[d] for d in dims) for strides in space.strides),
+        tuple(space.axes[d] for d in dims),
+    )
+    return RowTiles(replace(facts, space=walked), len(head) - 1, chunk, first, second)
+
+
+def _neighbours(facts: RowFacts, access: int) -> Dims:
+    """The kept dimensions by how near neighbours are in an operand, where these share sectors; else none."""
+    steps = {d: abs(facts.step_along(access, d)) for d in range(facts.reduced, len(facts.space.shape))}
+    order = tuple(sorted((d for d, step in steps.items() if step), key=steps.__getitem__))
+    return order if order and steps[order[0]] * facts.itemsizes[access] < SECTOR else ()
+
+
+def _head(facts: RowFacts, order: Dims, places: int) -> tuple[Dims, int]:
+    """The first dimensions, which have so many places, and how many of these are along the last of them; 0: all."""
+    for count, d in enumerate(order, 1):
+        if places <= facts.space.shape[d]:
+            return order[:count], places if places < facts.space.shape[d] else 0
+        places //= facts.space.shape[d]
+        if places < 2:
+            return order[:count], 0
+    return order, 0
