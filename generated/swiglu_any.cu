@@ -71,6 +71,13 @@ static __device__ __forceinline__ Index offset_of(const Index (&c)[Rank], const 
     return offset;
 }
 
+// Whether N elements are consecutive, and aligned to all of them.
+template <int N, typename T, typename Step>
+static __device__ __forceinline__ bool is_run(const T* from, const Step step)
+{
+    return step == 1 && reinterpret_cast<unsigned long long>(from) % (N * sizeof(T)) == 0;
+}
+
 // N elements, each a step after the one before: one access where they are consecutive and aligned.
 template <int N, typename T, typename Step>
 static __device__ __forceinline__ Pack<T, N, N * sizeof(T)> load_run(const T* from, const Step step)
@@ -374,8 +381,18 @@ swiglu_any_rows_any(const __half* gate_ptr,
     const Index i = 4 * c[0] - before;  // the first of this thread's 4 elements of the row
     wait_for_earlier_kernels();
     if (i >= 0 && layout.width - i >= 4) {
-        const auto gate_vec = load_run<4>(gate_ptr + gate_at + i * layout.gate_stride[0], layout.gate_stride[0]);
-        const auto up_vec = load_run<4>(up_ptr + up_at + i * layout.up_stride[0], layout.up_stride[0]);
+        const __half* const gate_from = gate_ptr + gate_at + i * layout.gate_stride[0];
+        Pack<__half, 4, 8> gate_vec;
+        const float* const up_from = up_ptr + up_at + i * layout.up_stride[0];
+        Pack<float, 4, 16> up_vec;
+        // One branch for all, or loads of one operand wait for those of another.
+        if (is_run<4>(gate_from, layout.gate_stride[0]) && is_run<4>(up_from, layout.up_stride[0])) {
+            gate_vec = *reinterpret_cast<const Pack<__half, 4, 8>*>(gate_from);
+            up_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(up_from);
+        } else {
+            gate_vec = load_run<4>(gate_from, layout.gate_stride[0]);
+            up_vec = load_run<4>(up_from, layout.up_stride[0]);
+        }
         Pack<float, 4, 16> out_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {

@@ -56,7 +56,7 @@ OVERLAP = ("wait_for_earlier_kernels", "let_next_kernel_start")
 SMALL_BLOCK = 64
 
 #: Helpers that templates call; element functions call the others.
-FIND_COORDINATES, OFFSET_OF = "find_coordinates", "offset_of"
+FIND_COORDINATES, OFFSET_OF, IS_RUN = "find_coordinates", "offset_of", "is_run"
 ARRAY_SHAPE, LOAD_RUN, LOAD_UNALIGNED, LOAD_ALIGNED_BLOCKS, FUNNEL_SHIFT_BLOCKS = (
     "array_shape",
     "load_run",
@@ -71,6 +71,7 @@ MOVERS = (
     "gather",
     "load_gathered",
     "store_scattered",
+    IS_RUN,
     LOAD_RUN,
     LOAD_ALIGNED_BLOCKS,
     LOAD_UNALIGNED,
@@ -202,7 +203,7 @@ _ROWS = (
     *(Helper(name) for name in ("to_float2", "to_double2", "is_nonzero", "funnel_shift_words")),
     *(Helper(name, ("funnel_shift_words",)) for name in (LOAD_ALIGNED_BLOCKS, FUNNEL_SHIFT_BLOCKS)),
     Helper(LOAD_UNALIGNED, (LOAD_ALIGNED_BLOCKS,)),
-    *(Helper(name) for name in (LOAD_RUN, FIND_COORDINATES, OFFSET_OF)),
+    *(Helper(name) for name in (LOAD_RUN, IS_RUN, FIND_COORDINATES, OFFSET_OF)),
     Helper("to_finite_f16", headers=("cuda_fp16.h",)),
     Helper("to_finite_bf16", headers=("cuda_bf16.h",)),
     *(Helper(name, headers=("cuda_fp8.h",)) for name in ("directed_fp8", "fp8_from_bits")),

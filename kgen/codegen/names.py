@@ -91,6 +91,11 @@ def offset(name: str) -> str:
     return f"{name}_at"
 
 
+def start(name: str) -> str:
+    """The address of a group."""
+    return f"{name}_from"
+
+
 def first_row(name: str) -> str:
     """The offset of a group's first element, from which those in the same row are found."""
     return f"{name}_first"

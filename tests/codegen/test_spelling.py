@@ -95,6 +95,7 @@ def test_helpers_and_files_agree() -> None:
         "take_packed",
         "keep_loaded",
         "keep_loads_above",
+        "is_run",
         "load_run",
         "extract",
         "to_float",

@@ -35,6 +35,7 @@ from kgen.runtime.cuda.driver import probe
 from kgen.spec import as_dtype
 from tests.gpu.sanitizer import sized
 from tests.launcher.host import NOT_COVERED, SUCCESS, Array, Host, array
+from tests.launcher.test_any_rank import CALLS
 from tests.launcher.test_results import PROGRAMS, ROUNDED
 from tests.layout.test_iteration_space import load
 
@@ -228,6 +229,23 @@ def test_any_address(shaped: dict[str, Host]) -> None:
             assert torch.equal(out, aligned[1])
             assert moved[1, :first].eq(7).all()
             assert moved[1, last:].eq(7).all()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_any_rank(name: str, tmp_path: Path) -> None:
+    """Files without --shape: results as of a call from Python."""
+    text, others, shapes = CALLS[name]
+    module = aot_module(pipeline.load(text), name, Options(), CompileSpec("f32", others))
+    host, rng = built({name: module}, tmp_path)[name], np.random.default_rng(0)
+    memory = torch.zeros(1 << 20, dtype=torch.uint8, device="cuda")
+    for shape in (*shapes, shapes[-1][:-1] + shapes[0][-1:]):
+        inputs = [rng.integers(-4, 5, of).astype(np.float32) for of in (shape, *others.values())]
+        found = kgen.jit(text, device="cpu")(*inputs)
+        wanted = list(found) if isinstance(found, tuple) else [found]
+        given = [torch.from_numpy(np.asarray(x)).cuda() for x in (*inputs, *(np.full_like(w, FILL) for w in wanted))]
+        assert host.launch([of_torch(x) for x in given], (), memory.data_ptr(), memory.numel()) == SUCCESS
+        for out, w in zip(given[len(inputs) :], wanted, strict=True):
+            np.testing.assert_allclose(out.cpu().numpy(), w, rtol=1e-5, err_msg=str(shape))
 
 
 @pytest.mark.parametrize("compiler", ["nvcc", "nvrtc"])

@@ -19,10 +19,10 @@ from kgen.options import Options
 from tests.launcher.host import BAD_RANK, BAD_SHAPE, NOT_COVERED, SUCCESS, host, of_numpy
 
 NORM = "out = x * rsqrt(mean(x * x, axis=-1, keepdims=true)) * w"
-W: Shapes = {"w": (40,)}
+W: dict[str, tuple[int, ...]] = {"w": (40,)}
 
 #: A program, the shapes of other inputs, and shapes of the one of any rank.
-CALLS = {
+CALLS: dict[str, tuple[str, dict[str, tuple[int, ...]], list[tuple[int, ...]]]] = {
     "rows": (NORM, W, [(40,), (1, 40), (3, 40), (2, 3, 40), (2, 1, 2, 3, 40), (0, 40), (2, 0, 3, 40)]),
     "columns": (
         "out = sum(x, axis=0); top = max(x, axis=0, keepdims=true)",
@@ -44,7 +44,7 @@ def test_results(name: str, tmp_path: Path) -> None:
     memory = np.zeros(1 << 20, np.uint8)
     start = memory.ctypes.data + -memory.ctypes.data % 256
     for shape in shapes:
-        inputs = [integers(*shape), *(integers(*of) for of in others.values())]  # type: ignore[arg-type]
+        inputs = [integers(*shape), *(integers(*of) for of in others.values())]
         found = kernel(*inputs)
         wanted = list(found) if isinstance(found, tuple) else [found]
         outs = [np.full_like(w, 7) for w in wanted]

@@ -11,7 +11,7 @@ class OperandContext:
     """One operand, with the names that a kernel body uses.
 
     ``shifted``: whether groups are loaded as aligned blocks and shifted.  ``stride``: from one element of a group to
-    the next, where only the call knows it.
+    the next, where only the call knows it; ``start`` is then the name of the group's address.
     """
 
     pointer: str
@@ -20,6 +20,7 @@ class OperandContext:
     pack: str
     shifted: bool = False
     stride: str = ""
+    start: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +148,8 @@ class GroupContext:
     With an alignment anchor, ``before`` is the number of elements of a row's first group that lie before the row;
     ``anchor`` is the address of the row in the anchor.  ``inside``: for each shifted operand, the condition that the
     aligned blocks of a group lie within the operand.  A tile kernel reads ``early`` before it waits for its tile, and
-    ``reads`` afterwards.  ``along``, ``along_second``: the coordinates along the fastest
-    dimensions, in groups or tiles.  ``conditions`` and
+    ``reads`` afterwards.  ``runs``: operands that are read in one branch if all are consecutive and aligned.
+    ``along``, ``along_second``: the coordinates along the fastest dimensions, in groups or tiles.  ``conditions`` and
     ``types``: as in :class:`KernelContext`.
     """
 
@@ -169,6 +170,7 @@ class GroupContext:
     columns: tuple[OperandContext, ...]
     early: tuple[OperandContext, ...]
     reads: tuple[OperandContext, ...]
+    runs: tuple[OperandContext, ...]
     writes: tuple[OperandContext, ...]
     transposed: tuple[TransposedContext, ...]
     either: tuple[EitherContext, ...]
@@ -186,7 +188,9 @@ class GroupContext:
     @property
     def packs(self) -> bool:
         """Whether operands move as packs."""
-        return bool(self.transposed) or (self.group > 1 and bool(self.reads or self.writes or self.gathered))
+        return bool(self.transposed) or (
+            self.group > 1 and bool(self.reads or self.runs or self.writes or self.gathered)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from functools import cached_property
 
 from kgen.codegen import names
@@ -20,7 +20,7 @@ from kgen.codegen.elementwise.context import (
 from kgen.codegen.elementwise.gathered_rows import GatheredRow, find_rows, merged, movers_of
 from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Written
-from kgen.codegen.helpers import LOAD_RUN, LOAD_UNALIGNED
+from kgen.codegen.helpers import IS_RUN, LOAD_RUN, LOAD_UNALIGNED
 from kgen.codegen.layouts import (
     GROUPS_32,
     OFFSETS_32,
@@ -32,6 +32,7 @@ from kgen.codegen.layouts import (
 from kgen.codegen.spelling import storage_type
 from kgen.schedule.elementwise.launch import tile_side
 from kgen.schedule.schedule import Interleaved
+from kgen.schedule.target import WORD
 
 
 class GroupWriter(ElementWriter):
@@ -51,6 +52,7 @@ class GroupWriter(ElementWriter):
         schedule, group, element, parameters = self.schedule, self.schedule.group, self.element, self.parameters()
         at = "(i + j)" if group > 1 else "i"
         reads = self.vectors(written=False)
+        runs = self.runs(reads)
         early = {names.vector(self.labels[i]) for i in range(len(self.labels)) if self.prefetched(i)}
         context = GroupContext(
             template=self.template,
@@ -73,7 +75,8 @@ class GroupWriter(ElementWriter):
             scalars=self.once("scalar"),
             columns=self.once("column"),
             early=tuple(t for t in reads if t.value in early),
-            reads=tuple(t for t in reads if t.value not in early),
+            reads=tuple(t for t in reads if t.value not in early and t not in runs),
+            runs=runs,
             writes=self.vectors(written=True),
             transposed=self.transposed(),
             either=self.either(),
@@ -188,11 +191,22 @@ class GroupWriter(ElementWriter):
             if (planned.is_vectorised or is_run) and (access.writes if written else access.reads):
                 name, type_ = self.labels[number], storage_type(self.operand(number).dtype)
                 vector = names.new_vector(name) if written and access.reads else names.vector(name)
-                pack = f"Pack<{type_}, {self.schedule.group}, {planned.alignment}>"
+                group = self.schedule.group
+                alignment = group * self.operand(number).dtype.size if is_run else planned.alignment
+                pack = f"Pack<{type_}, {group}, {alignment}>"
                 place = f"{self.pointer(number)} + {self.position(number, 'i')}"
-                stride = self.step_of(number) if is_run else ""
-                found.append(OperandContext(place, type_, vector, pack, planned.kind == "shifted", stride))
+                run = (self.step_of(number), names.start(name)) if is_run else ("", "")
+                found.append(OperandContext(place, type_, vector, pack, planned.kind == "shifted", *run))
         return tuple(found)
+
+    def runs(self, reads: Sequence[OperandContext]) -> tuple[OperandContext, ...]:
+        """Operands of which only the call knows whether groups are consecutive, and that share a branch: several with
+        narrow elements, which compilers would else load one operand after another.
+        """
+        found = tuple(t for t in reads if t.stride)
+        accesses = zip(range(len(self.labels)), self.schedule.accesses, strict=True)
+        is_narrow = any(t.kind == "run" and self.operand(i).dtype.size < WORD for i, t in accesses)
+        return found if len(found) > 1 and is_narrow and self.schedule.group > 1 else ()
 
     def wide(self, number: int, wide: Interleaved) -> OperandContext:
         """The wide groups of interleaved accesses."""
@@ -231,7 +245,8 @@ class GroupWriter(ElementWriter):
     def movers(self) -> tuple[str, ...]:
         kinds = {t.kind for t in self.schedule.accesses} if self.schedule.group > 1 else set()
         found = tuple(mover for kind, mover in (("shifted", LOAD_UNALIGNED), ("run", LOAD_RUN)) if kind in kinds)
-        return (*self.shared_movers(), *found, *movers_of(self.rows.values()))
+        runs = (IS_RUN,) if self.runs(self.vectors(written=False)) else ()
+        return (*self.shared_movers(), *runs, *found, *movers_of(self.rows.values()))
 
     # --- the layout struct, and comments ------------------------------------------------------------
 
