@@ -201,8 +201,9 @@ def refuse_unshaped(typed: Specialised) -> None:
 
 def _rank_needed(what: str, inputs: list[str]) -> KgenError:
     shapes = ",".join(f"{name}=?x?" for name in inputs) or "?x?"
+    left_out = ", or of all but one, which then has any rank" if what == "reduces" and len(inputs) > 1 else ""
     return error(
         "shape-needed",
         f"a program that {what} needs to know its rank ahead of time",
-        f"give shapes with the ranks of your arrays, such as --shape {shapes} (`?` is any size)",
+        f"give shapes with the ranks of your arrays, such as --shape {shapes} (`?` is any size){left_out}",
     )
