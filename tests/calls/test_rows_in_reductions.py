@@ -81,15 +81,21 @@ def test_written(device: str, dtype: str, columns: int) -> None:
         np.testing.assert_array_equal(table, want)
 
 
-def test_one_element_a_row(device: str) -> None:
-    """What is reduced, at a place of each row."""
-    x, table = integers(len(PLACES), 96), np.zeros(7, "float32")
-    call(
-        device, "input x, i\ninout table\ntable[i] = sum(x, axis=-1)", "element by element", x=x, i=PLACES, table=table
-    )
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("columns", [12, 96])
+def test_one_element_a_row(device: str, order: str, columns: int) -> None:
+    """What is reduced, at a place of each row, alone and beside whole rows, whatever lies side by side in memory."""
+    x = np.asarray(integers(len(PLACES), columns), order="C" if order == "C" else "F")
+    table, rows = np.zeros(7, "float32"), np.zeros((7, columns), "float32")
+    text = "input x, i\ninout table\ntable[i] = sum(x, axis=-1)"
     want = np.zeros(7, "float32")
     want[ROWS[INSIDE]] = x.sum(-1)[INSIDE]
+    call(device, text, "element by element", x=x, i=PLACES, table=table)
     np.testing.assert_array_equal(table, want)
+    beside = text.replace("inout table", "inout table, rows") + "\nrows[i] = x - sum(x, axis=-1, keepdims=true)"
+    call(device, beside, "element by element", x=x, i=PLACES, table=table, rows=rows)
+    np.testing.assert_array_equal(table, want)
+    np.testing.assert_array_equal(rows[ROWS[INSIDE]], (x - x.sum(-1, keepdims=True))[INSIDE])
 
 
 def test_rows_that_are_not_the_last_axis(device: str) -> None:

@@ -43,7 +43,7 @@ class ColumnMapping:
 def down_columns(facts: RowFacts) -> Choice | None:
     """The schedule of a kernel that reduces columns; None where the family does not apply."""
     group = _group(facts)
-    if group is None:
+    if group is None or facts.scatters_results:
         return None
     if BLOCKS in facts.step.shape:
         return _choice(facts, group, partials_shape_of(_Columns(facts, group)))

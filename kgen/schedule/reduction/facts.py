@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal
 
+from kgen.ir.graph import Scatter
 from kgen.layout.iterator import IterationSpace
 from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
@@ -71,6 +72,12 @@ class RowFacts(Facts):
     @cached_property
     def rounds(self) -> int:
         return max(self.step.phase())
+
+    @cached_property
+    def scatters_results(self) -> bool:
+        """Whether one element a row is stored at a computed place, which only kernels along rows do."""
+        ops = enumerate(self.step.graph.ops)
+        return any(isinstance(op.attr, Scatter) and not self.step.varies_along_row(n) for n, op in ops)
 
     @cached_property
     def state_bytes(self) -> int:

@@ -39,7 +39,7 @@ class NarrowMapping:
 
 def narrow_columns(facts: RowFacts) -> Choice | None:
     """The schedule of a kernel that reduces few columns; None where the family does not apply."""
-    dense = _dense(facts)
+    dense = _dense(facts) if not facts.scatters_results else []
     found = _mapping(facts, dense) if dense else None
     if found is None:
         return None

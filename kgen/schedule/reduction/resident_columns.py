@@ -95,7 +95,7 @@ def _waste(height: int, threads: int) -> float:
 def resident_columns(facts: RowFacts) -> Choice | None:
     """The schedule of a kernel that keeps columns; None where rows are not columns, or are too long."""
     # Where the length of columns is not known, they may not fit registers.
-    found = resident_mapping(facts) if facts.along else None
+    found = resident_mapping(facts) if facts.along and not facts.scatters_results else None
     if found is None:
         return None
     if (few := few_columns(facts, found.group, kept=True)) is not None:
