@@ -95,23 +95,6 @@ static __device__ __forceinline__ T load_words(const void* from)
     return result;
 }
 
-// Copies a group by its words.  A copy element by element would wait for a group that is still being loaded.
-template <typename T, int N, int Bytes>
-static __device__ __forceinline__ void take_packed(Pack<T, N, Bytes>& to, Pack<T, N, Bytes>& from)
-{
-#if defined(__CUDA_ARCH__)
-    unsigned int* const source = reinterpret_cast<unsigned int*>(&from);
-    unsigned int* const target = reinterpret_cast<unsigned int*>(&to);
-    #pragma unroll
-    for (int w = 0; w < N * (int)sizeof(T) / 4; ++w) {
-        asm("" : "+r"(source[w]));
-        target[w] = source[w];
-    }
-#else
-    to = from;
-#endif
-}
-
 // A sum of floats, or of their squares.
 template <typename T>
 struct Sum {
@@ -158,26 +141,33 @@ rmsnorm_gradient_x_grad_before(const __nv_bfloat16 weight_v, float& weight_f32_k
     weight_f32_kept = weight_f32;
 }
 
-// Accumulates one element into mean and sum.
+// What the rounds of a row need of its elements.
 static __device__ __forceinline__ void
-rmsnorm_gradient_x_grad_pass(const __nv_bfloat16 x_v,
-                             const __nv_bfloat16 y_grad_v,
-                             const float weight_f32_v,
-                             Sum<float>& mean_acc,
-                             Sum<float>& sum_acc,
-                             float& x_f32_kept,
-                             float& y_grad_f32_kept)
+rmsnorm_gradient_x_grad_begin(const __nv_bfloat16 x_v,
+                              const __nv_bfloat16 y_grad_v,
+                              float& x_f32_kept,
+                              float& y_grad_f32_kept)
 {
     const float x_f32 = to_float(x_v);
     const float y_grad_f32 = to_float(y_grad_v);
-    // let v2 = rsqrt(mean(x * x, axis=-1, keepdims=true) + eps)
-    mean_acc.add(x_f32 * x_f32);
-    // let v1_grad = y_grad * weight
-    const float v1_grad_v = y_grad_f32 * weight_f32_v;
-    // let v3_grad = -0.5 * sum(v1_grad * x, axis=1, keepdims=true) * v2 * v2 * v2 / size(x, 1)
-    sum_acc.add(v1_grad_v * x_f32);
     x_f32_kept = x_f32;
     y_grad_f32_kept = y_grad_f32;
+}
+
+// Accumulates one element into mean and sum.
+static __device__ __forceinline__ void
+rmsnorm_gradient_x_grad_pass(const float x_f32_v,
+                             const float weight_f32_v,
+                             const float y_grad_f32_v,
+                             Sum<float>& mean_acc,
+                             Sum<float>& sum_acc)
+{
+    // let v2 = rsqrt(mean(x * x, axis=-1, keepdims=true) + eps)
+    mean_acc.add(x_f32_v * x_f32_v);
+    // let v1_grad = y_grad * weight
+    const float v1_grad_v = y_grad_f32_v * weight_f32_v;
+    // let v3_grad = -0.5 * sum(v1_grad * x, axis=1, keepdims=true) * v2 * v2 * v2 / size(x, 1)
+    sum_acc.add(v1_grad_v * x_f32_v);
 }
 
 // One element of x_grad. Adds to weight_grad_sum.
@@ -266,16 +256,19 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
         // let v3_grad = -0.5 * sum(v1_grad * x, axis=1, keepdims=true) * v2 * v2 * v2 / size(x, 1)
         const float t = (float)size_n1;
 
-        Pack<__nv_bfloat16, 8, 16> x_vec[2];
-        Pack<__nv_bfloat16, 8, 16> y_grad_vec[2];
         float x_f32_kept[2][8];
         float y_grad_f32_kept[2][8];
         #pragma unroll
         for (int v = 0; v < 2; ++v) {
             const int i = 8 * (v * 256 + thread);
             if (v < 1 || i < layout.width) {
-                take_packed(x_vec[v], x_next[v]);
-                take_packed(y_grad_vec[v], y_grad_next[v]);
+                keep_packed(x_next[v]);
+                keep_packed(y_grad_next[v]);
+                #pragma unroll
+                for (int j = 0; j < 8; ++j) {
+                    rmsnorm_gradient_x_grad_begin(extract(x_next[v], j), extract(y_grad_next[v], j),
+                                                  x_f32_kept[v][j], y_grad_f32_kept[v][j]);
+                }
             }
         }
         x_ahead += gridDim.x * layout.x_grad_stride[0];
@@ -297,15 +290,12 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
         for (int v = 0; v < 2; ++v) {
             const int i = 8 * (v * 256 + thread);
             if (v < 1 || i < layout.width) {
-                keep_packed(x_vec[v]);
-                keep_packed(y_grad_vec[v]);
                 auto mean_part = Sum<float>::identity();
                 auto sum_part = Sum<float>::identity();
                 #pragma unroll
                 for (int j = 0; j < 8; ++j) {
-                    rmsnorm_gradient_x_grad_pass(extract(x_vec[v], j), extract(y_grad_vec[v], j),
-                                                 weight_f32_kept[v][j], mean_part, sum_part,
-                                                 x_f32_kept[v][j], y_grad_f32_kept[v][j]);
+                    rmsnorm_gradient_x_grad_pass(x_f32_kept[v][j], weight_f32_kept[v][j],
+                                                 y_grad_f32_kept[v][j], mean_part, sum_part);
                 }
                 mean_acc.merge(mean_part);
                 sum_acc.merge(sum_part);

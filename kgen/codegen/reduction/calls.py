@@ -23,8 +23,8 @@ from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
 from kgen.schedule.target import WORD
 
-#: The place of what a block computes once for all of its rows, among the numbers of rounds.
-BEFORE_ROWS = -1
+#: The places of what a block computes once for all of its rows, and when a row begins, among the numbers of rounds.
+BEFORE_ROWS, AT_ROW = -2, -1
 
 Declare = Callable[[Element], Element]  #: gives a function its name in the file; equal functions share one
 
@@ -36,7 +36,7 @@ class Values:
     ``parameters``: of scalars and sizes.  ``rows``: of values that are uniform along the row; ``passed``: the text by
     which element functions get these.  ``reciprocals``: of the reciprocals of divisors.  ``kept``: values of elements
     that one element function keeps for later ones, with the number of the round that computes each, or
-    :data:`BEFORE_ROWS`.
+    :data:`BEFORE_ROWS` or :data:`AT_ROW`.
     """
 
     parameters: Mapping[tuple[str, int | str], str]
@@ -91,7 +91,7 @@ class Functions:
             title = f"Accumulates one element into {into}." if direct else f"What goes into {into}, of one element."
         else:
             states = {}
-            title = _title(step, sinks)
+            title = _TITLES.get(place) or _title(step, sinks)
         by_group = by_group and self.by_group and place == len(self.parts.rounds)
         section = Section(
             name, title, sinks, states, self.values.rows, given, kept, by_group=by_group, ends=ends, picks=self.picks
@@ -109,10 +109,14 @@ class Functions:
         return tuple(h for e in self.written for h in e.helpers)
 
 
+_TITLES = {
+    BEFORE_ROWS: "What a block needs of elements that all rows share.",
+    AT_ROW: "What the rounds of a row need of its elements.",
+}
+
+
 def _title(step: ReductionStep, stores: Sequence[int]) -> str:
     """What a function for one element writes, and the sums that it adds to."""
-    if not stores:
-        return "What a block needs of elements that all rows share."
     attrs = {n: step.graph.ops[n].attr for n in stores}
     of = {n: step.graph.operands[a.operand].name for n, a in attrs.items() if isinstance(a, IndexMap | Scatter)}
     written = [name for n, name in of.items() if not step.is_sum(n)]

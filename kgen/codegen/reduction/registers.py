@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import field
 
 from kgen.codegen import names
-from kgen.codegen.reduction.calls import BEFORE_ROWS
+from kgen.codegen.reduction.calls import AT_ROW, BEFORE_ROWS
 from kgen.codegen.reduction.context import Declared, Read
 from kgen.codegen.reduction.facts import Facts
 from kgen.codegen.reduction.operands import Operands
@@ -16,6 +16,7 @@ from kgen.codegen.reduction.sections import access_of
 from kgen.dtypes import BFLOAT16, FLOAT32
 from kgen.records import dataclass
 from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES
+from kgen.schedule.reduction.row_columns import RowColumnsSchedule
 from kgen.schedule.target import WORD
 
 
@@ -37,13 +38,14 @@ def kept_values(facts: Facts, parts: Parts, resident: Set[int]) -> Mapping[int, 
 
 def _converted(facts: Facts, parts: Parts, sections: Sequence[Sequence[int]]) -> Mapping[int, int]:
     """The elements of a block's rows as float32, where several sections need them, and the first one that does; those
-    that all rows share are converted before.
+    that all rows share are converted before, and those that were loaded ahead when a row begins.
 
     Blocks that take several rows, which they load ahead, are bound by instructions rather than by registers.
     """
     schedule, ops, found = facts.schedule, facts.step.graph.ops, dict[int, int]()
     if schedule.vectors * schedule.group > schedule.target.tuning.row_columns.elements:
         return {}
+    ahead = isinstance(schedule, RowColumnsSchedule) and schedule.reads_ahead
     for section, sinks in enumerate(sections):
         for n in parts.behind(sinks):
             source = ops[ops[n].args[0]] if ops[n].name == "cast" else None
@@ -52,7 +54,7 @@ def _converted(facts: Facts, parts: Parts, sections: Sequence[Sequence[int]]) ->
             if schedule.accesses[access_of(facts.step, ops[n].args[0])].pattern is None:
                 found[n] = BEFORE_ROWS
             elif any(n in parts.behind(later) for later in sections[section + 1 :]):
-                found[n] = section
+                found[n] = AT_ROW if ahead else section
     return found
 
 

@@ -9,7 +9,7 @@ from kgen.codegen import names
 from kgen.codegen.element import Element
 from kgen.codegen.helpers import LOAD_WORDS, TAKE_PACKED
 from kgen.codegen.layouts import alignment_comment, no_overlap_comment
-from kgen.codegen.reduction.calls import BEFORE_ROWS, reads_of
+from kgen.codegen.reduction.calls import AT_ROW, BEFORE_ROWS, reads_of
 from kgen.codegen.reduction.context import Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
@@ -20,15 +20,12 @@ from kgen.codegen.reduction.rows import RowKernel
 from kgen.records import dataclass
 from kgen.schedule.reduction.row_columns import RowColumnsSchedule
 
-#: How elements that are loaded ahead stay in words.
-MOVES = (LOAD_WORDS, TAKE_PACKED)
-
 
 def describe_rows_and_columns(facts: Facts) -> Described:
     """As a kernel that goes along rows, with what a block has for all of its rows."""
     kernel, schedule = RowKernel.of(facts), facts.schedule
     assert isinstance(schedule, RowColumnsSchedule)
-    before = _before_rows(kernel)
+    before, begin = _converting(kernel, BEFORE_ROWS, "before"), _converting(kernel, AT_ROW, "begin")
     described = kernel.describe()
     rows = described.context
     assert isinstance(rows, RowsContext)
@@ -39,27 +36,32 @@ def describe_rows_and_columns(facts: Facts) -> Described:
         template="reduction/row_columns.cu.j2",
         comment=_comment(kernel.operands, schedule),
         blocks_per_sm=schedule.blocks_per_sm,
-        resident=kernel.resident(own),
+        resident=kernel.resident([t for t in own if begin is None or t in _read_by_others(kernel, begin)]),
         loads=tuple(map(kernel.registers.read, own)),
         kept_loaded=tuple(n for n in rows.kept_loaded if n in map(kernel.registers.group, own)),
         sums=tuple(_sums(kernel.operands, kernel.places.at)),
         shared=_shared(kernel, before, shared),
     )
-    return (
-        _reading_ahead(kernel, described, context, own) if schedule.reads_ahead else replace(described, context=context)
-    )
+    if schedule.reads_ahead:
+        return _reading_ahead(kernel, described, context, own, begin)
+    return replace(described, context=context)
 
 
-def _before_rows(kernel: RowKernel) -> Element | None:
-    """The function that converts what all rows share; None where nothing is converted."""
-    if BEFORE_ROWS not in kernel.values.kept.values():
+def _converting(kernel: RowKernel, place: int, name: str) -> Element | None:
+    """The function that converts elements at a place; None where there are none."""
+    if place not in kernel.values.kept.values():
         return None
-    return kernel.functions.write(BEFORE_ROWS, f"{kernel.facts.base}_before", ())
+    return kernel.functions.write(place, f"{kernel.facts.base}_{name}", ())
+
+
+def _read_by_others(kernel: RowKernel, function: Element | None) -> set[int]:
+    """The accesses whose elements other functions than this one take."""
+    return {t for other in kernel.functions.written if other is not function for t in reads_of(other)}
 
 
 def _shared(kernel: RowKernel, before: Element | None, accesses: Sequence[int]) -> Shared:
     """What a block loads for all of its rows.  What is only converted stays in no registers."""
-    later = {t for function in kernel.functions.written if function is not before for t in reads_of(function)}
+    later = _read_by_others(kernel, before)
     registers = replace(kernel.registers, resident=kernel.registers.resident & later)
     return Shared(
         (*map(registers.declared, [t for t in accesses if t in later]), *kernel.calls.kept_arrays(before_rows=True)),
@@ -68,12 +70,20 @@ def _shared(kernel: RowKernel, before: Element | None, accesses: Sequence[int]) 
     )
 
 
-def _reading_ahead(kernel: RowKernel, described: Described, context: RowsContext, own: Sequence[int]) -> Described:
-    """The kernel where the next row's ``own`` elements are loaded ahead."""
+def _reading_ahead(
+    kernel: RowKernel, described: Described, context: RowsContext, own: Sequence[int], begin: Element | None
+) -> Described:
+    """The kernel where the next row's ``own`` elements are loaded ahead, and converted by ``begin`` when it begins."""
+    registers = _NextRegisters(kernel.operands, kernel.places, kernel.registers.resident)
+    call = None if begin is None else replace(kernel.calls, element=registers.element).call(begin)
+    taken = _read_by_others(kernel, begin)
     unused = [kernel.places.base_of(t) for t in own if not kernel.facts.step.accesses[t].writes]
     pointers = tuple(p for p in context.pointers if p.name not in unused)
-    context = replace(context, pointers=pointers, loads=(), ahead=tuple(_ahead(kernel, t) for t in own))
-    moves = MOVES if any(map(kernel.operands.is_packed, own)) else ()
+    context = replace(
+        context, pointers=pointers, loads=(), ahead=tuple(_ahead(kernel, t, t in taken) for t in own), begin_row=call
+    )
+    packed = [t for t in own if kernel.operands.is_packed(t)]
+    moves = (*([LOAD_WORDS] if packed else []), *([TAKE_PACKED] if taken.intersection(packed) else []))
     return replace(described, context=context, helpers=(*described.helpers, *moves))
 
 
@@ -93,7 +103,8 @@ class _NextRegisters(Registers):
         return names.next_row(self.operands.labels[access])
 
 
-def _ahead(kernel: RowKernel, access: int) -> Ahead:
+def _ahead(kernel: RowKernel, access: int, is_taken: bool) -> Ahead:
+    """``is_taken``: whether its elements are needed after they are converted."""
     operands, places = kernel.operands, _NextRow(kernel.operands, kernel.places.at)
     registers = _NextRegisters(operands, places, kernel.registers.resident)
     pattern = operands.planned(access).pattern
@@ -106,7 +117,8 @@ def _ahead(kernel: RowKernel, access: int) -> Ahead:
         place = f"{places.base_of(access)} + {places.along(access, '')}"
         read = replace(read, value=f"{LOAD_WORDS}<{operands.pack(access)}>({place})")
     here, there = kernel.registers.group(access), registers.group(access)
-    take = f"{TAKE_PACKED}({here}, {there})" if operands.is_packed(access) else f"{here} = {there}"
+    packed = f"{TAKE_PACKED}({here}, {there})" if is_taken else f"keep_packed({there})"
+    take = packed if operands.is_packed(access) else f"{here} = {there}" if is_taken else ""
     return Ahead(row, f"gridDim.x * {step}", registers.declared(access), read, take)
 
 

@@ -214,7 +214,7 @@ class Ahead:
     """Of an operand, what is loaded of the next row while a block works on one.
 
     ``row``: the pointer to its start, which goes on by ``advance``.  ``take``: the statement by which
-    the row that begins takes it.
+    the row that begins takes it, if any.
     """
 
     row: Value
@@ -239,7 +239,7 @@ class RowsContext(IndexTypes):
     those that are written, but for those under a condition (``guarded``).
 
     ``sums``: of a block that takes several rows, for which it loads what they have in common (``shared``), and,
-    ``ahead`` of its work on a row, the next one.
+    ``ahead`` of its work on a row, the next one.  ``begin_row``: converts elements of a row when it begins.
     """
 
     template: str
@@ -297,6 +297,7 @@ class RowsContext(IndexTypes):
     guarded: tuple[Guarded, ...] = ()
     sums: tuple[ColumnSum, ...] = ()
     shared: Shared | None = None
+    begin_row: Call | None = None
     ahead: tuple[Ahead, ...] = ()
 
     @property
