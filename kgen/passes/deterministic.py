@@ -30,15 +30,14 @@ def deterministic(kernel: Graph, source: Source) -> Graph:
     """Raises :class:`~kgen.KgenError` (``not-yet``) for sums in several parts of one array."""
     sums = _sums(kernel)
     _refuse_parts(kernel, sums, source)
+    replaced = _replaced(kernel)
     made = _Made(kernel)
     for number, op in enumerate(kernel.ops):
-        stored = _stored(op)
-        if stored in sums:
-            continue
-        moved = made.moved(op)
-        if isinstance(op.attr, Scatter) and op.attr.combine == "set" and _computed(kernel, op):
-            moved = made.last_wins(moved, _own(kernel, op), _computed(kernel, op))
-        made.put(number, moved)
+        if not (_stored(op) in sums or op in replaced.get(_stored(op) or 0, ())):
+            made.put(number, made.moved(op))
+    for stores in replaced.values():
+        own = [_own(kernel, op) for op in stores]
+        made.last_wins([made.moved(op) for op in stores], own)
     for operand, stores in sums.items():
         made.add(operand, [made.moved(op) for op in stores])
     return replace(kernel, operands=tuple(made.operands), ops=tuple(made.builder.ops))
@@ -57,6 +56,16 @@ def _sums(kernel: Graph) -> dict[int, list[Op]]:
         added = [op for op in stores if op.attr == Scatter(operand, "add")]
         repeats = len(added) > 1 or any(_computed(kernel, op) for op in added)
         if repeats and not kernel.operands[operand].dtype.is_int:
+            found[operand] = stores
+    return found
+
+
+def _replaced(kernel: Graph) -> dict[int, list[Op]]:
+    """By operand, the stores by ``=`` to places that may repeat: one, or one for each part of a value."""
+    found: dict[int, list[Op]] = {}
+    for operand in sorted(kernel.scattered):
+        stores = [op for op in kernel.stores if op.attr == Scatter(operand)]
+        if any(_computed(kernel, op) for op in stores):
             found[operand] = stores
     return found
 
@@ -114,20 +123,37 @@ class _Made:
     def put(self, number: int, op: Op) -> None:
         self._at[number] = self.builder.add(op)
 
-    def last_wins(self, op: Op, own: dict[int, int], computed: Sequence[int]) -> Op:
-        """A store whose elements are only those with the greatest number of all that have one place."""
-        assert isinstance(op.attr, Scatter)
-        of, builder = self.operands[op.attr.operand], self.builder
-        shape = tuple(1 if axis - len(op.shape) in own.values() else dim for axis, dim in enumerate(op.shape))
-        number = builder.number(shape)
+    def last_wins(self, stores: Sequence[Op], own: Sequence[dict[int, int]]) -> None:
+        """Adds the parts of a store, whose elements are only those with the greatest number of all that have one place.
+
+        ``own``: the axes of the array that an axis of each part walks from end to end.
+        """
+        builder, of = self.builder, self.operands[_stored(stores[0]) or 0]
+        computed = [axis for axis in range(len(of.shape)) if not all(axis in walked for walked in own)]
         last = self._buffer(of, "last", INT64, tuple(of.shape[axis] for axis in computed))
         self._fill(last, -1)
-        places = [op.places[axis] for axis in computed]
-        builder.add(Op("store", (number, *places), INT64, shape, Scatter(last, "max")))
-        wins = builder.op("eq", (number, self._gather(last, places)))
-        where = list(op.places)
-        where[computed[0]] = builder.op("where", (wins, where[computed[0]], builder.const(-1, INT64)))
-        return replace(op, args=(op.args[0], *where))
+        numbers: list[int] = []
+        before = builder.const(0, INT64)
+        for op, walked in zip(stores, own, strict=True):
+            rows = {right for axis, right in walked.items() if axis not in computed}
+            shape = tuple(1 if axis - len(op.shape) in rows else dim for axis, dim in enumerate(op.shape))
+            number = builder.op("add", (builder.number(shape), before))
+            places = [op.places[axis] for axis in computed]
+            builder.add(Op("store", (number, *places), INT64, shape, Scatter(last, "max")))
+            numbers.append(number)
+            before = builder.op("add", (before, self._count(shape)))
+        for op, number in zip(stores, numbers, strict=True):
+            where = list(op.places)
+            wins = builder.op("eq", (number, self._gather(last, [where[axis] for axis in computed])))
+            where[computed[0]] = builder.op("where", (wins, where[computed[0]], builder.const(-1, INT64)))
+            builder.add(replace(op, args=(op.args[0], *where)))
+
+    def _count(self, shape: Shape) -> int:
+        """The number of elements."""
+        found = self.builder.const(1, INT64)
+        for dim in shape:
+            found = self.builder.op("mul", (found, self.builder.size(dim)))
+        return found
 
     def add(self, operand: int, stores: Sequence[Op]) -> None:
         """Adds the values of stores at computed places to what an array holds, or is stored before."""

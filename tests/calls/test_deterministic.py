@@ -125,6 +125,24 @@ def test_last_wins(target: str) -> None:
     np.testing.assert_array_equal(some, o)
 
 
+def test_last_part_wins() -> None:
+    """Of merged and joined values, that of the last part; of rows in parts, the elements of one row."""
+    o, s = np.zeros(5), np.array([0, 1, 2, 0, 1, 2])
+    a, b = np.array([1.0, 2, 3]), np.array([4.0, 5, 6])
+    found = run("inout o; o[s] = concat(a, b, axis=0)", o=o, s=s, a=a, b=b)["o"]
+    np.testing.assert_array_equal(found, [4, 5, 6, 0, 0])
+    found = run("inout o; o[s // 2] = merge(stack(a, b, axis=-1))", o=o, s=np.array([4, 4, 0, 1, 2, 3]), a=a, b=b)["o"]
+    np.testing.assert_array_equal(found, [5, 6, 4, 0, 0])
+    rng = np.random.default_rng(5)
+    v, slot, rows = rng.standard_normal((9, 4)), rng.integers(-5, 5, 9), np.zeros((5, 8))
+    want = rows.copy()
+    for place, row in zip(slot, np.stack([v, -v], -1).reshape(9, 8), strict=True):
+        want[place] = row
+    for text in ("merge(stack(v, -v, axis=-1))", "merge(stack(v, -v, axis=-1)) if v[:, :1] < 9"):
+        found = run(f"inout rows; rows[slot] = {text}", rows=rows, slot=slot, v=v)["rows"]
+        np.testing.assert_array_equal(found, want)
+
+
 @pytest.mark.parametrize("text", ["inout o; o[i] += v", "inout o; o[i] max= v", "out = x[i]"])
 def test_exact(text: str) -> None:
     """Exact updates need nothing: their kernel is the same."""

@@ -257,7 +257,8 @@ class _Generator:
         index, places = self._index((count,), rows)
         text, at = (f"{name}[{index}]", [places]) if by_rows else (f"{name}[{index}, {index}]", [places, places])
         shape = (count, columns) if by_rows else (count,)
-        value = self._output_of(self.value(shape, rng.choice((1, 2))), shape)
+        value = self.value(shape, rng.choice((1, 2)))
+        value = self._output_of(value, shape) if by_rows else value  # of several parts, the last one wins
         keep, condition = np.ones(shape, bool), ""
         if rng.random() < 0.4:
             other = self._array([shape[0], 1] if by_rows else shape)
