@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kgen.argument_types import ArgType
 from kgen.check import Checked, check
@@ -39,39 +40,27 @@ from kgen.lowering import (
 )
 from kgen.operands import Operands, Sizes
 from kgen.options import Options
-from kgen.partition.column_sums import with_column_sums
 from kgen.partition.cut import cut, refuse_empty
 from kgen.partition.horizontal import HorizontalStep, horizontal as horizontal_step
-from kgen.partition.nesting import nested_spaces
 from kgen.partition.reasons import order_reasons
 from kgen.partition.reduction_step import ReductionStep
-from kgen.partition.relayout import with_copies
 from kgen.partition.step import Step
-from kgen.partition.stored import stored_value
 from kgen.partition.trace import KernelSpace
 from kgen.passes import PIPELINE, optimise
 from kgen.passes.deterministic import deterministic
 from kgen.passes.index_checks import first_outside, places
-from kgen.passes.linear_sums import linear_sums
-from kgen.passes.online import online_reductions
 from kgen.program import Program, Rewriting
 from kgen.schedule.any_layout import LayoutClass
-from kgen.schedule.cost import predict
 from kgen.schedule.elementwise.horizontal import horizontal
 from kgen.schedule.facts import Choice
-from kgen.schedule.reduction.chains import fills_device, prefers_online, prefers_split
-from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.reduction.orders import Axes, copies, lie_alike
-from kgen.schedule.reduction.row_columns import suits_blocks
-from kgen.schedule.reduction.row_cost import row_seconds
-from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule
-from kgen.schedule.reduction.single_row import beside_another, of_one_row
-from kgen.schedule.reduction.walks import columns_walk
+from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.step_layout import Placed, place
 from kgen.schedule.target import PORTABLE, Target
-from kgen.schedule.traffic import KernelTraffic, traffic
 from kgen.source import Source
 from kgen.spec import counted
+
+if TYPE_CHECKING:  # what only reductions need is imported where they are
+    from kgen.schedule.reduction.orders import Axes
 
 _REWRITINGS: Mapping[Rewriting, Callable[[Graph, Source], Graph]] = {
     "first_outside": first_outside, "places": places, "deterministic": deterministic,
@@ -128,6 +117,11 @@ def specialise(
         fused = horizontal_step(kernel, steps)
         variant = None if fused is None else Specialised(kernel, (fused,), checked.lints)
         return Specialised(kernel, steps, checked.lints, horizontal=variant)
+    from kgen.partition.column_sums import with_column_sums
+    from kgen.partition.nesting import nested_spaces
+    from kgen.passes.linear_sums import linear_sums
+    from kgen.passes.online import online_reductions
+
     fewer_rounds = online_reductions(kernel)
 
     def steps_of(whole: Graph, *, chained: bool, nested: Mapping[int, KernelSpace] | None = None) -> Specialised:
@@ -155,6 +149,8 @@ def ir_after(program: Program, operands: Operands, stage: str) -> Graph:
     kernel = typed_kernel(program, operands.types, operands.shape, operands.out_dtypes).kernel
     if stage == "check":
         return kernel
+    from kgen.passes.online import online_reductions
+
     return online_reductions(optimise(kernel)) if stage == "rounds" else optimise(kernel, stage)
 
 
@@ -167,6 +163,8 @@ def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source:
         return _horizontal(typed, sizes, operands, target) or typed
     if not all(sizes.are_known(reduced_dims(step)) for step in typed.steps):
         return typed.online or typed  # rows of unknown length are read once for each round
+    from kgen.schedule.reduction.chains import prefers_online, prefers_split
+
     refuse_empty(typed.graph, sizes.extents, source)
     if (summing := _summing(typed, sizes, operands, target)) is not None:
         return summing
@@ -183,7 +181,7 @@ def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source:
 
 #: What another kernel does ahead: copies of operands, by the orders of their axes in memory (the slowest first), or the
 #: computation of a value.
-Ahead = Mapping[int, Axes] | int
+Ahead = Mapping[int, "Axes"] | int
 Prepared = Callable[[Specialised, Ahead], Specialised]
 
 
@@ -196,6 +194,8 @@ def prepared(base: Specialised, ahead: Ahead) -> Specialised:
         operands, steps = cut(kernel, chained=base.chained, stored=(ahead,))
         graph = replace(kernel, operands=operands)
     else:
+        from kgen.partition.relayout import with_copies
+
         graph, steps = with_copies(base.graph, base.steps, ahead)
     return replace(base, graph=graph, steps=steps, online=None, split=None)
 
@@ -210,15 +210,21 @@ def choose_variant(
     Addresses take no part.  ``prepared``: makes a variant with a kernel ahead.
     """
     usual = select_variant(typed, sizes, operands, source, target)
-    if typed.split is None or sizes.assumed or lie_alike(operands.inputs(typed.graph, sizes)):
+    if typed.split is None or sizes.assumed:
+        return usual
+    from kgen.partition.stored import stored_value
+    from kgen.predicted import seconds_of, traffic_of
+    from kgen.schedule.reduction.orders import copies, lie_alike
+
+    if lie_alike(operands.inputs(typed.graph, sizes)):
         return usual
     here, rates = operands.without_addresses(), target.tuning.traffic
 
     def predicted(whole: Specialised) -> tuple[float, float]:
         """Seconds that a variant takes, and that its bytes need."""
         lowered = decide(whole, sizes, allocate(whole, sizes, here), target)
-        seconds = sum(_predicted(s, target) for s in lowered.steps)
-        return seconds, sum(_traffic(s).least_seconds(target) for s in lowered.steps)
+        seconds = sum(seconds_of(s, target) for s in lowered.steps)
+        return seconds, sum(traffic_of(s).least_seconds(target) for s in lowered.steps)
 
     taken, needed = predicted(usual)
     if taken <= rates.slow * needed:
@@ -244,6 +250,8 @@ def _summing(typed: Specialised, sizes: Sizes, operands: Operands, target: Targe
     found = typed.column_sums
     if found is None or sizes.assumed:
         return None
+    from kgen.schedule.reduction.row_columns import suits_blocks
+
     fits = suits_blocks(found.steps, sizes.extents, operands.inputs(found.graph, sizes), target)
     return found if fits else None
 
@@ -273,25 +281,10 @@ def _bases(typed: Specialised, usual: Specialised, sizes: Sizes, target: Target)
     assert typed.split is not None
     if len(typed.split.steps) > len(usual.steps):
         return [usual, typed.split]
+    from kgen.schedule.reduction.chains import fills_device
+
     many = all(fills_device(s, sizes.extents, target) for s in typed.steps if isinstance(s, ReductionStep))
     return [usual, typed] if many and typed is not usual else [usual]
-
-
-def _predicted(step: LoweredStep, target: Target) -> float:
-    """Seconds of a kernel among others: from how it walks its space, where that is known."""
-    planned, launch = step.schedule, target.tuning.traffic.launch
-    walks = isinstance(planned, ColumnSchedule) and planned.template == "column_reduce" and not planned.split
-    if walks or (isinstance(planned, RowSchedule) and planned.template == "row_reduce" and planned.chunk):
-        facts, choice = facts_of(step.step, step.placed, target), Choice(planned, step.placed.space, ())
-        assert isinstance(facts, RowFacts)
-        if walks:
-            return launch + predict(columns_walk(facts, choice), target.tuning.chunk_costs)
-        return row_seconds(facts, choice, target.tuning.gathered_rates)
-    return launch + step.costs[0][1] if step.costs else _traffic(step).seconds(target)
-
-
-def _traffic(step: LoweredStep) -> KernelTraffic:
-    return traffic(step.schedule, step.step, step.placed.space, step.placed.itemsizes)
 
 
 def decide(whole: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:
@@ -338,6 +331,8 @@ def schedule(
         return horizontal([choose_part(facts_of(part, where, target, bounded=bounded)) for part, where in parts])
     if not isinstance(step, ReductionStep):
         return choose(facts_of(step, placed, target, bounded=bounded))
+    from kgen.schedule.reduction.single_row import beside_another, of_one_row
+
     space = beside_another(step, placed.space, placed.reduced)
     choice = choose(facts_of(step, replace(placed, space=space), target, bounded=bounded, along=along, across=across))
     return choice if space is placed.space else replace(choice, space=of_one_row(choice.space, placed.reduced))

@@ -36,8 +36,7 @@ from kgen.schedule.elementwise.in_order import in_order
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.launch import Labels, Launch, Rule
 from kgen.schedule.operand_summary import Class
-from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.reduction.row_columns import RowColumnsFacts
+from kgen.schedule.reduction.facts import RowColumnsFacts, RowFacts
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.step_layout import Placed
 from kgen.schedule.target import PORTABLE, Target

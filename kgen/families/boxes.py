@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from kgen.codegen.elementwise.boxes import write_boxes
-from kgen.codegen.family import Family
+from kgen.codegen.family import Family, Unit, Written
 from kgen.schedule.elementwise.boxes import BoxSchedule, boxes
 from kgen.schedule.elementwise.launch import boxes_rule
 from kgen.schedule.elementwise.walks import boxes_walk
 from kgen.schedule.facts import Facts
 from kgen.schedule.operand_summary import classes
+
+
+def write(unit: Unit[BoxSchedule]) -> Written:
+    from kgen.codegen.elementwise.boxes import write_boxes
+
+    return write_boxes(unit)
 
 
 def suffix(schedule: BoxSchedule, itemsizes: Sequence[int]) -> str:
@@ -23,7 +28,7 @@ BOXES = Family[Facts, BoxSchedule](
     Facts,
     choose=boxes,
     launch=boxes_rule,
-    write=write_boxes,
+    write=write,
     suffix=suffix,
     classes=partial(classes, costs=""),
     walk=boxes_walk,

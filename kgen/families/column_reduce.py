@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.codegen.family import Family, Unit, Written
+from kgen.schedule.facts import Choice
+from kgen.schedule.launch import Labels, Rule
 from kgen.schedule.operand_summary import row_classes
-from kgen.schedule.reduction.columns import down_columns
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.reduction.launch import columns_rule
 from kgen.schedule.reduction.schedule import ColumnSchedule
+
+
+def choose(facts: RowFacts) -> Choice | None:
+    from kgen.schedule.reduction.columns import down_columns
+
+    return down_columns(facts)
+
+
+def launch(schedule: ColumnSchedule, labels: Labels) -> Rule:
+    from kgen.schedule.reduction.launch import columns_rule
+
+    return columns_rule(schedule, labels)
 
 
 def write(unit: Unit[ColumnSchedule]) -> Written:
@@ -26,8 +38,8 @@ def suffix(schedule: ColumnSchedule, itemsizes: Sequence[int]) -> str:
 COLUMN_REDUCE = Family(
     "column_reduce",
     RowFacts,
-    choose=down_columns,
-    launch=columns_rule,
+    choose=choose,
+    launch=launch,
     write=write,
     suffix=suffix,
     classes=row_classes,

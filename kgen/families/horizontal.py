@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kgen.codegen.elementwise.horizontal import write_horizontal
 from kgen.codegen.family import Family, Unit, Written
 from kgen.layout.iterator import IterationSpace
 from kgen.schedule.elementwise.horizontal import HorizontalSchedule, horizontal_rule
@@ -29,6 +28,8 @@ def horizontal_family(families: Families) -> Family[Facts, HorizontalSchedule]:
         return horizontal_rule(schedule, rules)
 
     def write(unit: Unit[HorizontalSchedule]) -> Written:
+        from kgen.codegen.elementwise.horizontal import write_horizontal
+
         return write_horizontal(unit, families)
 
     def classes(schedule: HorizontalSchedule, space: IterationSpace, itemsizes: Sequence[int]) -> tuple[Class, ...]:

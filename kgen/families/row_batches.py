@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from kgen.codegen.elementwise.row_batches import write_row_batches
-from kgen.codegen.family import Family
+from kgen.codegen.family import Family, Unit, Written
 from kgen.schedule.elementwise.launch import row_batches_rule
 from kgen.schedule.elementwise.row_batches import row_batches
 from kgen.schedule.elementwise.walks import rows_walk
 from kgen.schedule.facts import Facts
 from kgen.schedule.operand_summary import classes
-from kgen.schedule.schedule import ranked_suffix
+from kgen.schedule.schedule import Schedule, ranked_suffix
+
+
+def write(unit: Unit[Schedule]) -> Written:
+    from kgen.codegen.elementwise.row_batches import write_row_batches
+
+    return write_row_batches(unit)
+
 
 ROW_BATCHES = Family(
     "row_batches",
     Facts,
     choose=row_batches,
     launch=row_batches_rule,
-    write=write_row_batches,
+    write=write,
     suffix=ranked_suffix,
     classes=classes,
     walk=rows_walk,

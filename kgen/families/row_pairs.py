@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.codegen.elementwise.row_pairs import write_row_pairs
-from kgen.codegen.family import Family
+from kgen.codegen.family import Family, Unit, Written
 from kgen.schedule.elementwise.launch import row_pairs_rule
 from kgen.schedule.elementwise.row_pairs import PairSchedule, row_pairs
 from kgen.schedule.elementwise.walks import rows_walk
@@ -11,12 +10,19 @@ from kgen.schedule.facts import Facts
 from kgen.schedule.operand_summary import classes
 from kgen.schedule.schedule import ranked_suffix
 
+
+def write(unit: Unit[PairSchedule]) -> Written:
+    from kgen.codegen.elementwise.row_pairs import write_row_pairs
+
+    return write_row_pairs(unit)
+
+
 ROW_PAIRS = Family[Facts, PairSchedule](
     "row_pairs",
     Facts,
     choose=row_pairs,
     launch=row_pairs_rule,
-    write=write_row_pairs,
+    write=write,
     suffix=ranked_suffix,
     classes=classes,
     walk=rows_walk,

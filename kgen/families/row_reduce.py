@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.codegen.family import Family, Unit, Written
+from kgen.schedule.facts import Choice
+from kgen.schedule.launch import Labels, Rule
 from kgen.schedule.operand_summary import row_classes
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.reduction.launch import rows_rule
-from kgen.schedule.reduction.rows import along_rows
 from kgen.schedule.reduction.schedule import RowSchedule
+
+
+def choose(facts: RowFacts) -> Choice | None:
+    from kgen.schedule.reduction.rows import along_rows
+
+    return along_rows(facts)
+
+
+def launch(schedule: RowSchedule, labels: Labels) -> Rule:
+    from kgen.schedule.reduction.launch import rows_rule
+
+    return rows_rule(schedule, labels)
 
 
 def write(unit: Unit[RowSchedule]) -> Written:
@@ -30,8 +42,8 @@ def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:
 ROW_REDUCE = Family(
     "row_reduce",
     RowFacts,
-    choose=along_rows,
-    launch=rows_rule,
+    choose=choose,
+    launch=launch,
     write=write,
     suffix=suffix,
     classes=row_classes,

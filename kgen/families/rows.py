@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from kgen.codegen.elementwise.rows import write_rows
-from kgen.codegen.family import Family
+from kgen.codegen.family import Family, Unit, Written
 from kgen.schedule.any_layout import cover_rows
 from kgen.schedule.elementwise.launch import rows_rule
 from kgen.schedule.elementwise.rows import rows
 from kgen.schedule.elementwise.walks import rows_walk
 from kgen.schedule.facts import Facts
 from kgen.schedule.operand_summary import classes
-from kgen.schedule.schedule import ranked_suffix
+from kgen.schedule.schedule import Schedule, ranked_suffix
+
+
+def write(unit: Unit[Schedule]) -> Written:
+    from kgen.codegen.elementwise.rows import write_rows
+
+    return write_rows(unit)
+
 
 ROWS = Family(
     "rows",
     Facts,
     choose=rows,
     launch=rows_rule,
-    write=write_rows,
+    write=write,
     suffix=ranked_suffix,
     classes=classes,
     covers=cover_rows,

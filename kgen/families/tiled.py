@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from kgen.codegen.elementwise.tiles import write_tiled
-from kgen.codegen.family import Family
+from kgen.codegen.family import Family, Unit, Written
 from kgen.schedule.any_layout import cover_tiles
 from kgen.schedule.elementwise.launch import tiles_rule
 from kgen.schedule.elementwise.tiled import tiled
@@ -14,12 +13,19 @@ from kgen.schedule.facts import Facts
 from kgen.schedule.operand_summary import classes
 from kgen.schedule.schedule import Schedule, ranked_suffix
 
+
+def write(unit: Unit[Schedule]) -> Written:
+    from kgen.codegen.elementwise.tiles import write_tiled
+
+    return write_tiled(unit)
+
+
 TILED = Family[Facts, Schedule](
     "tiled",
     Facts,
     choose=tiled,
     launch=tiles_rule,
-    write=write_tiled,
+    write=write,
     suffix=ranked_suffix,
     covers=cover_tiles,
     classes=partial(classes, costs=""),

@@ -134,3 +134,8 @@ class RowFacts(Facts):
         """An access's strides, but the one along ``dimension``."""
         strides = zip(self.space.shape, self.space.strides[access], strict=True)
         return [s for d, (n, s) in enumerate(strides) if n > 1 and d != dimension]
+
+
+@dataclass(frozen=True)
+class RowColumnsFacts(RowFacts):
+    """Of a step that also sums over its rows."""

@@ -12,7 +12,7 @@ from kgen.records import dataclass
 from kgen.schedule.expressions import Expr, Int, Name, ceil_div, maximum
 from kgen.schedule.facts import Choice
 from kgen.schedule.launch import Labels, Rule
-from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.facts import RowColumnsFacts
 from kgen.schedule.reduction.launch import counts, row_fields
 from kgen.schedule.reduction.reasons import row_columns_reasons
 from kgen.schedule.reduction.schedule import RowSchedule
@@ -29,11 +29,6 @@ class RowColumnsSchedule(RowSchedule):
 
     blocks_per_sm: int = 1
     reads_ahead: bool = False
-
-
-@dataclass(frozen=True)
-class RowColumnsFacts(RowFacts):
-    """Of a step that also sums over its rows."""
 
 
 def suits_blocks(

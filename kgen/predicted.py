@@ -1,0 +1,31 @@
+"""The predicted time of a kernel of a program that reduces, for the choice among variants."""
+
+from __future__ import annotations
+
+from kgen.families import facts_of
+from kgen.lowering import LoweredStep
+from kgen.schedule.cost import predict
+from kgen.schedule.facts import Choice
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.row_cost import row_seconds
+from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule
+from kgen.schedule.reduction.walks import columns_walk
+from kgen.schedule.target import Target
+from kgen.schedule.traffic import KernelTraffic, traffic
+
+
+def seconds_of(step: LoweredStep, target: Target) -> float:
+    """Seconds of a kernel among others: from how it walks its space, where that is known."""
+    planned, launch = step.schedule, target.tuning.traffic.launch
+    walks = isinstance(planned, ColumnSchedule) and planned.template == "column_reduce" and not planned.split
+    if walks or (isinstance(planned, RowSchedule) and planned.template == "row_reduce" and planned.chunk):
+        facts, choice = facts_of(step.step, step.placed, target), Choice(planned, step.placed.space, ())
+        assert isinstance(facts, RowFacts)
+        if walks:
+            return launch + predict(columns_walk(facts, choice), target.tuning.chunk_costs)
+        return row_seconds(facts, choice, target.tuning.gathered_rates)
+    return launch + step.costs[0][1] if step.costs else traffic_of(step).seconds(target)
+
+
+def traffic_of(step: LoweredStep) -> KernelTraffic:
+    return traffic(step.schedule, step.step, step.placed.space, step.placed.itemsizes)
