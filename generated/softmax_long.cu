@@ -143,7 +143,7 @@ static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16
 // Makes what is loaded opaque to the compiler, which would convert it in the branch of its load, and so wait for each
 // load before the next.
 template <typename T>
-static __device__ __forceinline__ void keep_loaded(T& x)
+static __device__ __forceinline__ void keep_loaded([[maybe_unused]] T& x)
 {
 #if defined(__CUDA_ARCH__)
     if constexpr (sizeof(T) % 4 == 0) {

@@ -1,7 +1,7 @@
 // Makes what is loaded opaque to the compiler, which would convert it in the branch of its load, and so wait for each
 // load before the next.
 template <typename T>
-static __device__ __forceinline__ void keep_loaded(T& x)
+static __device__ __forceinline__ void keep_loaded([[maybe_unused]] T& x)
 {
 #if defined(__CUDA_ARCH__)
     if constexpr (sizeof(T) % 4 == 0) {
