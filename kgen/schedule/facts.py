@@ -112,8 +112,9 @@ class Facts:
         tuning, kinds = self.tuning.elementwise, self.classes
         streamed = (i for i, kind in enumerate(kinds) if kind is LayoutKind.CONTIGUOUS or self.is_streamed(i))
         moved = group * tuning.block * sum(self.itemsizes[i] for i in streamed)
-        many = self.bounded and reaches(self.space.numel, tuning.many_blocks * group * tuning.block)
-        return 2 * tuning.block if many and moved < tuning.block_bytes else tuning.block
+        little = self.bounded and moved < tuning.block_bytes
+        many = little and reaches(self.space.numel, tuning.many_blocks * group * tuning.block)
+        return 2 * tuning.block if many else tuning.block
 
     @cached_property
     def coordinates(self) -> tuple[tuple[int, int], ...]:
