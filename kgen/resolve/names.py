@@ -1,6 +1,7 @@
 """Resolves the names of a tree.
 
-Definitions are collected first: one hides a built-in function or constant of the same name in the whole program.
+Definitions are collected first: a def hides a built-in function of its name in the whole program, any other one a
+constant.  A value may have the name of a function, which is called by its name and `(`.
 Then the statements are resolved in order.  All errors of a program are reported together.
 """
 
@@ -266,14 +267,13 @@ class _Resolver:
         if name in local:
             message = f"`{name}` is a parameter here, not a function"
             self.reporter.error("not-a-function", message, node.function_span, hint="to multiply write `*`")
-        elif binding is None:
+        elif binding is None or (binding.role != "def" and name in FUNCTIONS):
             if name not in self.tree.broken:
                 self.calls.builtin(node)
         elif binding.role != "def":
             line = self.source.line_of(binding.span.start)
-            hides = ", which hides the function" if name in FUNCTIONS else ", not a function"
-            message = f"`{name}` is {WHAT[binding.role]} (line {line}){hides}"
-            hint = f"rename the one in line {line}" if name in FUNCTIONS else "to multiply write `*`"
+            message = f"`{name}` is {WHAT[binding.role]} (line {line}), not a function"
+            hint = "to multiply write `*`"
             self.reporter.error("not-a-function", message, node.function_span, marks=[binding.span], hint=hint)
         else:
             binding.used = True

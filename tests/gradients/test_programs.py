@@ -158,3 +158,11 @@ def test_values_that_are_named_as_functions() -> None:
     x = np.linspace(-1, 1, 5)
     check_gradients("let sigmoid = x * 2\nout = silu(x) * sigmoid", {"x": x}, ["x"])
     check_gradients("cos = sin(x)\nlet exp = tanh(x)\nout = cos * exp", {"x": x}, ["x"])
+
+
+def test_names_of_functions_that_rules_call() -> None:
+    """Arguments and temporaries keep their names, beside these functions."""
+    rng = np.random.default_rng(0)
+    values = {name: rng.uniform(1, 2, shape) for name, shape in (("sum", (4,)), ("x", (3, 4)), ("sign", (3, 1)))}
+    text = "input sum, x, sign\nlet exp = abs(x) * sign\nout = exp / sum + exp(x)"
+    check_gradients(text, values, list(values))

@@ -187,10 +187,19 @@ def test_lints(text: str, expected: list[str]) -> None:
 
 
 def test_hiding() -> None:
-    """A binding hides a built-in function or constant in the whole program."""
+    """A def hides a built-in function, and any name a constant, in the whole program."""
     program = program_of("def relu(x) = max(x, 0.1 * x)\nlet e = relu(a)\nout = e + pi")
     assert list(program.defs) == ["relu"]
     assert arguments(program) == ["a"]
+
+
+def test_values_named_as_functions() -> None:
+    """They are no functions: what is called is one."""
+    program = program_of(
+        "input sum\nparam sqrt = 2\nlet max = max(sum, 0)\nabs = sqrt(max) / sum(sum) + sqrt * abs(max)"
+    )
+    assert arguments(program) == ["sum"]
+    assert [o.name for o in program.outputs] == ["abs"]
 
 
 def test_names_of_other_kinds() -> None:
