@@ -9,14 +9,16 @@ VARIANTS: dict[str, dict[str, str]] = {
     # Each program once: for one target in Python, for the other one in C.
     "calls/test_layout_classes.py": {
         "test_launches_are_the_full_paths": r"python-.*-any GPU from sm_75 up|c-.*-sm_90 and later",
+        "test_kernels_for_sizes_within_a_factor_of_four_are_as_fast": r"python",
     },
     "calls/test_stored_lowering.py": {
         "test_a_later_process_imports_neither_stages_nor_templates": r".*let e = .*",
     },
     "cli/test_failures.py": {"test_a_full_disk": r"kgen (explain .*|compile .* > /dev/full)"},
+    "complex/test_accuracy.py": {"test_powers": r"complex64-.*", "test_quotients": r"complex64-.*"},
     "cpu/test_cached.py": {"test_compiling_clearing_and_killing": "", "test_the_compiler_ends_with_kgen": r"2|15"},
     "edge/test_edges.py": {"test_edge_values": r"f16|u64", "test_edge_values_as_for_users": r"i8"},
-    "fuzz/test_fuzz.py": {"test_random_programs": r"[5-9]"},
+    "fuzz/test_fuzz.py": {"test_random_programs": r"[3-9]"},
     "fuzz/test_layouts.py": {"test_any_layout": r"[23]"},
     "fuzz/test_reductions.py": {"test_random_reductions": r"[34]"},
     "fuzz/test_updates.py": {"test_every_cut_computes_the_program": r"[23]", "test_random_updates": r"[23]"},
@@ -42,6 +44,7 @@ VARIANTS: dict[str, dict[str, str]] = {
     },
     "reductions/bits/test_schedules.py": {
         "test_floats_by_every_schedule": r"\(12, 1001\)-columns", "test_other_floats": r"3-.*",
+        "test_as_chosen": r"200-4096-bfloat16", "test_integers": r"0-.*|5-.*",
     },
     "reductions/bits/test_threads.py": {"test_floats": r"1000-dense-1", "test_other_types": r"complex128-dense"},
     "reductions/test_column_tiles.py": {"test_tiles": r".*float64.*|.*uint8.*"},
