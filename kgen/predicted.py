@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from kgen.families import facts_of
 from kgen.lowering import LoweredStep
-from kgen.schedule.cost import predict
 from kgen.schedule.facts import Choice
+from kgen.schedule.reduction.column_search import column_seconds
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.row_cost import row_seconds
 from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule
-from kgen.schedule.reduction.walks import columns_walk
 from kgen.schedule.target import Target
 from kgen.schedule.traffic import KernelTraffic, traffic
 
@@ -22,7 +21,7 @@ def seconds_of(step: LoweredStep, target: Target) -> float:
         facts, choice = facts_of(step.step, step.placed, target), Choice(planned, step.placed.space, ())
         assert isinstance(facts, RowFacts)
         if walks:
-            return launch + predict(columns_walk(facts, choice), target.tuning.chunk_costs)
+            return launch + column_seconds(facts, choice)
         return row_seconds(facts, choice, target.tuning.gathered_rates)
     return launch + step.costs[0][1] if step.costs else traffic_of(step).seconds(target)
 

@@ -61,6 +61,14 @@ class Columns:
     #: they are predicted to take less than this fraction of the time (*Predicted times of columns*).
     enough_waves: int = 2
     gain: float = 0.9
+    #: Registers that loads in flight take in a thread, at most (norm of 438 x 128 columns of unaligned bytes and
+    #: bfloat16 283 us with 72, which spilled, 168 with 36).
+    flying_registers: int = 40
+    #: The same where blocks share columns, whose merges are not predicted, or operands run along different dimensions.
+    gain_of_others: float = 0.8
+    #: How much longer kernels take than predicted where operands run along different dimensions (23 programs: 0.8 to 3
+    #: times, 1.35 in the middle).
+    slower_apart: float = 1.4
     #: Bytes in flight per thread in these, at most.
     most_flying_bytes: int = 128
     #: Threads across at most, where columns are not short (255 rows of 2-byte elements 25 us, 30 with twice as many).
@@ -142,6 +150,9 @@ class ResidentColumns:
     #: Ways to keep columns; the first that fits is used.  Each is the most bytes that a thread keeps, and the fewest
     #: bytes of neighbouring columns that a block reads at once.  The more bytes are kept, the fewer blocks fit an SM.
     ways: tuple[tuple[int, int], ...] = ((128, 64), (256, 64))
+    #: What registers count as, where several operands are kept as words and their values as well (softmax over 128 with
+    #: two int8 operands 455 us with 128 registers, 214 with half as many).
+    share_of_registers: float = 128 / 240
     #: Tried first where columns do not begin at sectors of memory: wider reads waste a smaller part of the sectors.
     ragged: tuple[tuple[int, int], ...] = ((128, 256), (256, 256))
     #: Tried last, for elements narrower than 4 bytes: with these, two kernels are slow as well.
@@ -160,6 +171,12 @@ class ResidentColumns:
     #: Blocks from which on they are made larger if they move few bytes (rmsnorm over an axis of two, 446,000 blocks of
     #: 64 threads, 341 us; with blocks of 256 223).
     many_blocks: int = 1 << 14
+    #: Registers of a thread beside those of elements, those with which two of the largest blocks fit, and bytes of
+    #: columns that lie side by side in such blocks at least (rmsnorm over 512 of float64, float32 and float16 640 us,
+    #: 456; over 255 150 us, 110).
+    other_registers: int = 20
+    registers_of_two: int = 66
+    narrowest_of_two: int = 16
     #: Bytes of shared memory per block, for partials that its threads exchange.
     shared_bytes: int = 48 << 10
     #: Threads across columns, by the least bytes that each reads at once: (bytes, threads), the first that fits.
@@ -168,3 +185,6 @@ class ResidentColumns:
     #: (softmax over 21 461 us, 365; rmsnorm over 32 318, 257).
     short: int = 32
     lanes_of_short: int = 128
+    #: Threads that share columns of which few lie side by side, in the smallest blocks (softmax over 16 of 2 columns
+    #: 236 us, with 8 threads 128, with 4 114).
+    sharers_of_few: int = 4

@@ -106,8 +106,8 @@ def touched(t: Traffic) -> float:
 @dataclass(frozen=True, slots=True)
 class Counts:
     """What a launch takes: bytes from memory, bytes between L2 and the SMs, lines of loads and stores, instructions of
-    warps, and those that access shared memory; bytes that all resident threads wait for at once; how often a block
-    waits; and blocks.
+    warps, and those that access shared memory; how often all resident threads wait for what they load at once; how
+    often a block waits; and blocks.
     """
 
     memory: float
@@ -115,7 +115,7 @@ class Counts:
     lines: float
     instructions: float
     shared: float
-    flying: float
+    rounds: float
     waits: int
     blocks: float
 
@@ -128,14 +128,15 @@ def count(walk: Walk, model: CostModel) -> Counts:
     blocks = max(1.0, total / covered)
     chunk = run(walk.block, walk.order, shape, max(covered, model.cache / sum(t.size for t in walk.traffic)))
     chunks = max(1.0, total / prod(chunk))
-    memory = l2 = lines = flying = 0.0
+    memory = l2 = lines = flying = loaded = 0.0
     for t in walk.traffic:
         of_block = pieces(t, walk.block, SECTOR) * blocks * SECTOR
         of_chunks, of_blocks = pieces(t, chunk, model.burst) * chunks, pieces(t, walk.block, model.burst) * blocks
         memory += min(of_chunks, of_blocks) * model.burst
         l2 += of_block
         lines += t.requests * touched(t) * total / walk.used / prod(t.warp)
-        flying += pieces(t, t.warp, SECTOR) * SECTOR / WARP * t.each if t.reads else 0
+        flying += t.size * prod(t.warp) / WARP * t.each if t.reads else 0
+        loaded += t.size * total if t.reads else 0
     instructions = walk.instructions * total / walk.used / WARP
     shared = walk.shared * total / walk.used / WARP
     return Counts(
@@ -144,7 +145,7 @@ def count(walk: Walk, model: CostModel) -> Counts:
         lines,
         instructions,
         shared,
-        flying * min(model.threads, blocks / walk.times * walk.threads),
+        loaded / (flying * min(model.threads, blocks / walk.times * walk.threads)) if flying else 0.0,
         walk.waits,
         blocks,
     )
@@ -154,7 +155,7 @@ def predict(walk: Walk, model: CostModel) -> float:
     """Seconds of one launch."""
     c = count(walk, model)
     parts = (
-        c.memory * max(1 / model.memory, model.latency / c.flying if c.flying else 0.0),
+        max(c.memory / model.memory, c.rounds * model.latency),
         c.l2 / model.l2,
         c.lines / model.lines,
         c.instructions / model.issue,

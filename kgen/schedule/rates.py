@@ -102,5 +102,5 @@ GATHERED_RATES = RowRates(
 #: The rates for chunks of columns, whose loads in flight bound them.
 CHUNK_COSTS = CostModel(
     memory=4.6e12, l2=10e12, lines=0.79e12, issue=0.74e12, shared=0.22e12, launch=0.1e-6, wait=1.1e-6, filling=0,
-    latency=1.1e-6, cache=10e6, overlap=1.65, burst=32,
+    latency=0.7e-6, cache=10e6, overlap=1.65, burst=32,
 )  # fmt: skip

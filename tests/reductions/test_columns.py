@@ -130,7 +130,7 @@ def test_more_columns_than_threads(columns: int, dtype: type[np.generic]) -> Non
 
 
 @pytest.mark.parametrize("outer", [(520,), (7, 91)])
-@pytest.mark.parametrize("height", [2, 5, 100])
+@pytest.mark.parametrize("height", [5, 100])
 def test_chunks_of_columns(height: int, outer: tuple[int, ...]) -> None:
     """Beside an operand that is consecutive along another kept dimension, in one kernel, with ragged ends."""
     shape = (height, *outer, 132)
@@ -142,6 +142,38 @@ def test_chunks_of_columns(height: int, outer: tuple[int, ...]) -> None:
     s, p = kernel(a, b)
     assert np.array_equal(s, (a + b).sum(axis=0))
     assert np.array_equal(p, (a - b).argmax(axis=0))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "strides"),
+    [
+        ((100, 255, 60, 8), 1, (122400, 480, 1, 60)),
+        ((256, 4994, 8, 8), 0, (64, 16384, 1, 8)),
+        ((1541, 196, 16, 8), 1, (25088, 1, 1568, 196)),
+    ],
+)
+def test_few_columns_side_by_side_beside_others(shape: tuple[int, ...], axis: int, strides: tuple[int, ...]) -> None:
+    """In one kernel, without a copy, where that is predicted to be faster than along rows."""
+    a, b = kgen.spec(shape, "f32"), kgen.spec(shape, "f16", strides=strides)
+    steps = kgen.jit(f"out = sum(a + b, axis={axis})").explain(a, b, arch="sm_90").steps
+    assert [s.kernel for s in steps] == ["columns"]
+
+
+def test_few_columns_side_by_side() -> None:
+    a = data((40, 2100, 13, 2), np.float32)
+    kernel = kgen.jit("out = sum(a, axis=2)", device="cpu")
+    assert [s.kernel for s in kernel.explain(a).steps] == ["columns"]
+    assert np.array_equal(kernel(a), a.sum(2))
+
+
+def test_unaligned_loads_do_not_fill_registers() -> None:
+    """Elements that are loaded one by one take a register each: a thread takes fewer columns, and spills none."""
+    shape = (16, 100, 438, 128)
+    a, b = kgen.spec(shape, "i8", strides=(5737800, 57378, 131, 1)), kgen.spec(shape, "i8")
+    kernel = kgen.jit("out = norm(tanh(cast<f32>(a)) / (b + c), axis=1)")
+    (step,) = kernel.explain(a, b, a, arch="sm_90").steps
+    assert step.usage is not None
+    assert step.usage.spilled == 0
 
 
 def test_loads_do_not_wait_for_divisions() -> None:

@@ -178,31 +178,42 @@ def test_many_states(inner: int, dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("height", "group", "held", "smallest", "states", "ragged", "found"),
+    ("height", "group", "sizes", "smallest", "states", "ragged", "found"),
     [
-        (3, 8, 2, 2, 4, False, (8, 64, 1, 3)),
-        (21, 8, 2, 2, 4, False, (8, 32, 2, 11)),  # 4 threads would have room for 24
-        (96, 4, 4, 4, 4, False, (4, 16, 16, 6)),
-        (1024, 8, 2, 2, 4, False, (8, 4, 128, 8)),
-        (2048, 8, 2, 2, 4, False, (8, 4, 128, 16)),
-        (2049, 8, 2, 2, 4, False, (8, 2, 256, 9)),  # a sector of each row
-        (2049, 4, 4, 4, 4, False, None),
-        (384, 4, 4, 4, 4, False, (4, 8, 64, 6)),
-        (384, 4, 4, 4, 4, True, (4, 16, 32, 12)),  # 256 bytes of each row
-        (96, 1, 4, 4, 4, True, (1, 64, 8, 12)),
-        (96, 1, 2, 2, 4, True, (1, 32, 8, 12)),
-        (21, 1, 2, 2, 4, True, (1, 64, 1, 21)),
-        (200, 4, 8, 4, 4, False, (4, 8, 64, 4)),  # two operands
-        (200, 8, 2, 2, 40, False, (2, 32, 16, 13)),  # states that fill registers
-        (96, 1, 4, 4, 144, True, (1, 32, 8, 12)),  # and shared memory
+        (3, 8, (2,), 2, 4, False, (8, 64, 1, 3)),
+        (21, 8, (2,), 2, 4, False, (8, 32, 2, 11)),  # 4 threads would have room for 24
+        (96, 4, (4,), 4, 4, False, (4, 16, 16, 6)),
+        (1024, 8, (2,), 2, 4, False, (8, 4, 128, 8)),
+        (2048, 8, (2,), 2, 4, False, (8, 4, 128, 16)),
+        (2049, 8, (2,), 2, 4, False, (8, 2, 256, 9)),  # a sector of each row
+        (2049, 4, (4,), 4, 4, False, None),
+        (384, 4, (4,), 4, 4, False, (4, 8, 64, 6)),
+        (384, 4, (4,), 4, 4, True, (4, 16, 32, 12)),  # 256 bytes of each row
+        (96, 1, (4,), 4, 4, True, (1, 64, 8, 12)),
+        (96, 1, (2,), 2, 4, True, (1, 32, 8, 12)),
+        (21, 1, (2,), 2, 4, True, (1, 64, 1, 21)),
+        (200, 4, (4, 4), 4, 4, False, (4, 8, 64, 4)),  # two operands
+        (200, 8, (2,), 2, 40, False, (2, 32, 16, 13)),  # states that fill registers
+        (128, 4, (1, 1), 1, 8, False, (4, 32, 16, 8)),  # registers of values
+        (512, 2, (8, 4, 2), 2, 4, False, (2, 4, 128, 4)),  # two blocks an SM
+        (96, 1, (4,), 4, 144, True, (1, 32, 8, 12)),  # and shared memory
     ],
 )
 def test_shares(
-    height: int, group: int, held: int, smallest: int, states: int, ragged: bool,
+    height: int, group: int, sizes: tuple[int, ...], smallest: int, states: int, ragged: bool,
     found: tuple[int, int, int, int] | None,
 ) -> None:  # fmt: skip
-    share = map_columns(Demand(height, group, held, smallest, states, ragged))
+    share = map_columns(Demand(height, group, sizes, smallest, states, ragged))
     assert share == (found and ResidentMapping(*found))
+
+
+def test_threads_down_share_sectors() -> None:
+    """Where two columns lie side by side, neighbouring threads go down them, too."""
+    x = np.random.default_rng(0).integers(-8, 9, (40000, 16, 2)).astype(np.float32)
+    kernel = kgen.jit("out = x - max(x, axis=1, keepdims=true)", device="cpu")
+    (step,) = kernel.explain(x).steps
+    assert (step.schedule["block"], step.schedule["threads"]) == (64, 4)
+    assert np.array_equal(kernel(x), x - x.max(1, keepdims=True))
 
 
 @pytest.mark.parametrize(

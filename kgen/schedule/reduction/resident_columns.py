@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import ceil
 
 from kgen.layout.iterator import IterationSpace
 from kgen.records import dataclass
 from kgen.schedule.facts import Choice
-from kgen.schedule.reduction.columns import column_accesses
+from kgen.schedule.reduction.column_choice import column_accesses
 from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.few import few_columns
@@ -36,18 +37,28 @@ class ResidentMapping:
 class Demand:
     """What the thread mapping of columns of ``height`` elements depends on.
 
-    ``group``: columns per vector.  ``resident_bytes``: bytes per element of all operands that are kept; ``smallest``:
-    bytes of their smallest element; ``states``: bytes of the states of one column's reductions in a thread.
-    ``ragged``: whether runs of neighbouring columns may begin within a sector.
+    ``group``: columns per vector.  ``sizes``: bytes of an element of each operand that is kept; ``smallest``: of any
+    operand.  ``states``: bytes of the states of one column's reductions in a thread.  ``ragged``: whether runs of
+    neighbouring columns may begin within a sector.
     """
 
     height: int
     group: int
-    resident_bytes: int
+    sizes: tuple[int, ...]
     smallest: int
     states: int
     ragged: bool
     tuning: Tuning = H200
+
+    def kept_bytes(self, group: int) -> int:
+        """Bytes that a thread keeps for one element of ``group`` columns; of several operands, their words and what is
+        computed of them count as well."""
+        registers = self.word_bytes(group) + WORD * group if len(self.sizes) > 1 else 0
+        return max(group * sum(self.sizes), ceil(self.tuning.resident_columns.share_of_registers * registers))
+
+    def word_bytes(self, group: int) -> int:
+        """The same of operands, in whole words."""
+        return sum(max(WORD, group * size) for size in self.sizes)
 
 
 def map_columns(columns: Demand) -> ResidentMapping | None:
@@ -57,7 +68,7 @@ def map_columns(columns: Demand) -> ResidentMapping | None:
         group //= 2
     ragged, thin = tuning.ragged if columns.ragged else (), tuning.thin if columns.smallest < WORD else ()
     for most, narrowest in (*ragged, *tuning.ways, *thin):
-        threads = _threads(columns, group * columns.resident_bytes, most)
+        threads = _threads(columns, columns.kept_bytes(group), most)
         usual = next(n for least, n in tuning.lanes if group * columns.smallest >= least)
         if threads > 1 and height <= tuning.short and group * columns.smallest < WORD:
             usual = tuning.lanes_of_short
@@ -65,8 +76,21 @@ def map_columns(columns: Demand) -> ResidentMapping | None:
         while _left(lanes, threads, group * columns.states) > tuning.shared_bytes:
             lanes //= 2
         if lanes * group * columns.smallest >= narrowest:
-            return ResidentMapping(group, lanes, threads, -(-height // threads))
+            return _with_another(columns, ResidentMapping(group, lanes, threads, -(-height // threads)))
     return None
+
+
+def _with_another(columns: Demand, found: ResidentMapping) -> ResidentMapping:
+    """The mapping; or, where several operands leave an SM registers for one of the largest blocks, fewer elements a
+    thread, so that another block works while one waits."""
+    tuning, group, threads = columns.tuning.resident_columns, found.group, 2 * found.threads
+    registers = tuning.other_registers + found.vectors * columns.word_bytes(group) // WORD
+    alone = len(columns.sizes) > 1 and registers > tuning.registers_of_two
+    alone = alone and found.lanes * found.threads == tuning.largest_block
+    lanes = found.lanes // 2
+    wide = lanes * group * columns.smallest >= tuning.narrowest_of_two and found.vectors > 1
+    fits = wide and _left(lanes, threads, group * columns.states) <= tuning.shared_bytes
+    return ResidentMapping(group, lanes, threads, -(-columns.height // threads)) if alone and fits else found
 
 
 def _threads(columns: Demand, size: int, most: int) -> int:
@@ -101,6 +125,7 @@ def resident_columns(facts: RowFacts) -> Choice | None:
     if (few := few_columns(facts, found.group, kept=True)) is not None:
         found = ResidentMapping(few.group, few.lanes, few.threads, -(-facts.width // few.threads))
     else:
+        found = _sharing_sectors(facts, found)
         found = replace(found, lanes=_filled(facts, found))
     reads = [i for i in facts.varying(facts.reads) if facts.step.accesses[i].reads]
     accesses = column_accesses(facts, found.group)
@@ -124,6 +149,16 @@ def resident_columns(facts: RowFacts) -> Choice | None:
     return Choice(schedule, facts.space, resident_column_reasons(schedule, facts.step, facts.width))
 
 
+def _sharing_sectors(facts: RowFacts, found: ResidentMapping) -> ResidentMapping:
+    """The mapping; where few columns lie side by side, more threads down each, so that warps use whole sectors."""
+    tuning, beside = facts.tuning.resident_columns, facts.space.shape[facts.reduced]
+    size = max(facts.itemsizes[i] for i in facts.reads)
+    if beside * size >= SECTOR or found.threads >= tuning.sharers_of_few or facts.width < 2 * tuning.sharers_of_few:
+        return found
+    threads = tuning.sharers_of_few
+    return ResidentMapping(found.group, tuning.smallest_block // threads, threads, -(-facts.width // threads))
+
+
 def _filled(facts: RowFacts, found: ResidentMapping) -> int:
     """Threads across of many blocks that move at least ``block_bytes``: a device starts blocks at a limited rate."""
     tuning, lanes = facts.tuning.rows, found.lanes
@@ -143,9 +178,10 @@ def resident_mapping(facts: RowFacts) -> ResidentMapping | None:
     across = all(_is_fastest_across(facts, i) for i in whole)
     if facts.is_plain or not reads or not facts.space.numel or not across:
         return None
-    kept, smallest = facts.bytes_of(reads), min(facts.itemsizes[i] for i in whole)
+    sizes, smallest = tuple(map(facts.itemsizes.__getitem__, reads)), min(map(facts.itemsizes.__getitem__, whole))
     ragged = any(s * facts.itemsizes[i] % SECTOR for i in whole for s in facts.other_strides(i, facts.reduced))
-    demand = Demand(facts.width, widest_group(facts, whole), kept, smallest, facts.state_bytes, ragged, facts.tuning)
+    group = widest_group(facts, whole)
+    demand = Demand(facts.width, group, sizes, smallest, facts.state_bytes, ragged, facts.tuning)
     # Where vectors that all operands are aligned to are too narrow, unaligned operands are read element by element.
     wide = widest_group(replace(facts, addresses=(0,) * len(facts.addresses)), whole)
     return map_columns(demand) or map_columns(replace(demand, group=wide))

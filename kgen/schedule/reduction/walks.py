@@ -30,7 +30,7 @@ def columns_walk(facts: RowFacts, choice: Choice) -> Walk:
     traffic = [
         Traffic(
             warp,
-            _requests(t, facts.itemsizes[i], group),
+            _requests(t, facts.itemsizes[i], group) / (1 if any(space.strides[i][:reduced]) else height),
             facts.itemsizes[i],
             space.strides[i],
             facts.misaligned[i],
@@ -60,8 +60,13 @@ def columns_walk(facts: RowFacts, choice: Choice) -> Walk:
         min(1.0, used),
         schedule.block,
         waits=1 + (threads > 1) * facts.rounds,
-        times=height / deep,
+        times=max(1.0, height / deep / _spans(schedule, ceil(groups / lanes))),
     )
+
+
+def _spans(schedule: ColumnSchedule, tiles: int) -> int:
+    """Blocks that share columns."""
+    return max(1, schedule.target.tuning.columns.split_blocks // tiles) if schedule.split else 1
 
 
 def _requests(planned: AccessSchedule, size: int, group: int) -> float:

@@ -24,7 +24,7 @@ from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.stored import stored_value
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction import peel, rows
-from kgen.schedule.reduction.columns import ColumnMapping
+from kgen.schedule.reduction.column_mapping import ColumnMapping
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.orders import copies
 from kgen.schedule.reduction.resident_columns import Demand, ResidentMapping
@@ -142,6 +142,13 @@ def _tiles_of_rows(number: int) -> Way:
 # --- columns ---------------------------------------------------------------------------------------------------
 
 
+def _as_it_is(facts: RowFacts, group: int, usual: Choice) -> Choice:
+    return usual
+
+
+_AS_IS: Patches = {"kgen.schedule.reduction.columns._fastest": _as_it_is}
+
+
 def _across(lanes: int, *, split: bool = False, chunk: int = 0) -> Way:
     """Threads go across rows that are consecutive in memory."""
 
@@ -156,7 +163,8 @@ def _across(lanes: int, *, split: bool = False, chunk: int = 0) -> Way:
 
     name = f"columns, {lanes} across{f' in chunks of {chunk}' if chunk else ''}{', several blocks' if split else ''}"
     tuning = {"columns": {"fewest": 1}}
-    return Way(name, {"kgen.schedule.reduction.columns.shape_of": shape}, tuning=tuning, only=_BY_COLUMNS)
+    patches = {**_AS_IS, "kgen.schedule.reduction.columns.shape_of": shape}
+    return Way(name, patches, tuning=tuning, only=_BY_COLUMNS)
 
 
 def _tiles(lanes: int, run: int, *, split: bool) -> Way:
@@ -168,7 +176,8 @@ def _tiles(lanes: int, run: int, *, split: bool) -> Way:
 
     name = f"tiles, {lanes} across, runs of {run}{', several blocks' if split else ''}"
     tuning = {"columns": {"fewest": 1}, "column_tiles": {"run_bytes": 8 * run, "kept_bytes": 1 << 20}}
-    return Way(name, {"kgen.schedule.reduction.columns.tiled_shape_of": shape}, tuning=tuning, only=_BY_COLUMNS)
+    patches = {**_AS_IS, "kgen.schedule.reduction.columns.tiled_shape_of": shape}
+    return Way(name, patches, tuning=tuning, only=_BY_COLUMNS)
 
 
 def _narrow(name: str, **tuning: int) -> Way:

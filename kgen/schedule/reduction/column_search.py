@@ -1,0 +1,171 @@
+"""Other ways to walk columns, and the one with the least predicted time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from math import ceil, prod
+
+from kgen.records import dataclass
+from kgen.schedule.cost import coarse, predict
+from kgen.schedule.facts import Choice
+from kgen.schedule.reduction.column_choice import choice_of
+from kgen.schedule.reduction.column_chunks import with_second
+from kgen.schedule.reduction.column_mapping import ColumnDemand, ColumnMapping, mapping_of
+from kgen.schedule.reduction.column_tiles import down_columns_only
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.schedule import ColumnSchedule
+from kgen.schedule.reduction.walks import columns_walk
+from kgen.schedule.target import SECTOR, WORD
+
+#: Threads across and down columns.
+_BLOCKS = ((256, 1), (128, 2), (64, 4), (32, 8), (16, 16), (8, 32), (64, 2), (32, 4), (16, 8), (8, 16))
+#: Elements of a column in flight a thread, at most; those of transposed operands that it takes at once; and groups of a
+#: chunk of columns.
+_FLYING, _RUNS, _CHUNKS = (2, 4, 8), (4, 8, 16), (4, 8, 16, 32)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnWay:
+    """Blocks of ``lanes`` threads across groups of ``group`` columns and ``threads`` down, with at most ``most``
+    elements of each column in flight a thread.  ``facts``: with the kept dimensions in the order in which columns are
+    numbered.  ``chunk``: as in :class:`ColumnMapping`.  ``run``: elements of transposed operands that a thread takes at
+    once; 0 without these.
+    """
+
+    facts: RowFacts
+    group: int
+    run: int
+    lanes: int
+    threads: int
+    most: int
+    chunk: int
+    split: bool = False
+
+    def mapping(self, facts: RowFacts) -> ColumnMapping:
+        if self.run:
+            return ColumnMapping(self.lanes, self.threads, self.run, True, self.split, chunk=self.chunk)
+        return mapping_of(
+            ColumnDemand(facts, self.group), self.lanes, self.threads, self.most, self.chunk, split=self.split
+        )
+
+    def choice(self) -> Choice:
+        transposed = down_columns_only(self.facts) if self.run else ()
+        return choice_of(self.facts, self.group, self.mapping(self.facts), transposed, self.run)
+
+
+def column_seconds(facts: RowFacts, choice: Choice) -> float:
+    """Seconds of one launch, as predicted."""
+    assert isinstance(choice.schedule, ColumnSchedule)
+    there = facts if choice.space is facts.space else replace(facts, space=choice.space)
+    apart = choice.schedule.chunk or any(choice.schedule.accesses[i].kind == "gather" for i in facts.reads)
+    slower = facts.tuning.columns.slower_apart if apart else 1
+    return slower * predict(columns_walk(there, choice), facts.tuning.chunk_costs)
+
+
+def least_seconds(facts: RowFacts) -> float:
+    """Seconds that the bytes of all operands need."""
+    space, model = coarse(facts.space), facts.tuning.chunk_costs
+    extents = ([n for n, s in zip(space.shape, steps, strict=True) if s] for steps in space.strides)
+    moved = sum(size * prod(own) for size, own in zip(facts.itemsizes, extents, strict=True))
+    return model.launch + model.wait + moved / model.memory
+
+
+def fastest_columns(facts: RowFacts, widest: int, usual: ColumnSchedule | None = None) -> tuple[float, Choice] | None:
+    """The least predicted time, and its way; None if no way applies.  ``widest``: columns that a thread takes at once,
+    at most.  ``usual``: what ways take the place of, if any; see :func:`_may_replace`."""
+    best: tuple[float, ColumnWay] | None = None
+    for ways in _ways(facts, widest, usual):
+        alike, sample = replace(ways[0].facts, space=coarse(ways[0].facts.space)), ways[0].choice()
+        assert isinstance(sample.schedule, ColumnSchedule)
+        for way in ways:
+            one = way.mapping(alike)
+            block = one.lanes * one.threads
+            schedule = replace(
+                sample.schedule,
+                block=block,
+                threads=one.threads,
+                vectors=one.vectors,
+                chunk=one.chunk,
+                split=one.split,
+            )
+            if flying_registers(facts, schedule) > facts.tuning.columns.flying_registers:
+                continue
+            taken = column_seconds(way.facts, replace(sample, schedule=schedule))
+            if best is None or taken < best[0]:
+                best = taken, way
+    return None if best is None else (best[0], best[1].choice())
+
+
+def flying_registers(facts: RowFacts, schedule: ColumnSchedule) -> int:
+    """Registers that the loads in flight of a thread take: one for each element that is loaded alone."""
+    found = 0
+    for i in facts.reads:
+        planned, size = schedule.accesses[i], facts.itemsizes[i]
+        whole = planned.kind in ("vector", "transposed") and planned.alignment >= min(WORD, schedule.group * size)
+        each = ceil(schedule.group * size / WORD) if whole else schedule.group * ceil(size / WORD)
+        found += schedule.vectors * (1 if planned.kind == "row" else each)
+    return found
+
+
+def _ways(facts: RowFacts, widest: int, usual: ColumnSchedule | None) -> Iterator[list[ColumnWay]]:
+    """All ways, those together whose operands are accessed alike."""
+    orders = [(facts, (0,)), *((with_second(facts, d), (0, *_CHUNKS)) for d in _near(facts))]
+    transposed = bool(down_columns_only(facts))
+    groups = [widest >> n for n in range(widest.bit_length())]
+    for (order, chunks), group, run in product(orders, groups, _RUNS if transposed else (0,)):
+        placed = [*((chunk, False) for chunk in chunks), *([(0, True)] if 0 in chunks else [])]
+        shapes = product(_BLOCKS, (run,) if transposed else _FLYING, placed)
+        ways = [ColumnWay(order, group, run, *block, most, *place) for block, most, place in shapes]
+        columns = ColumnDemand(replace(order, space=coarse(order.space)), group)
+        others = [way for way in ways if usual is None or _may_replace(way, usual)]
+        if fitting := [way for way in others if _fits(way, columns)]:
+            yield fitting
+
+
+def _may_replace(way: ColumnWay, usual: ColumnSchedule) -> bool:
+    """Whether predictions compare both well: merges of blocks that share columns are not predicted, nor tiles of
+    different sizes."""
+    alike = not way.run or way.chunk > 0 or (way.group == usual.group and way.run == usual.vectors)
+    return alike and (usual.split or not way.split)
+
+
+def _near(facts: RowFacts) -> list[int]:
+    """The kept dimensions along which operands that do not run across columns share sectors: of elements, or of columns
+    that are consecutive."""
+
+    def shares(access: int, dimension: int) -> bool:
+        step = abs(facts.step_along(access, dimension))
+        beside = 0 < step * facts.itemsizes[access] < SECTOR
+        return beside or (facts.is_consecutive(access) and 0 < step <= facts.width)
+
+    apart = [i for i in facts.reads if facts.step_along(i, facts.reduced) not in (0, 1)]
+    kept = range(facts.reduced + 1, len(facts.space.shape))
+    return [d for d in kept if any(shares(i, d) for i in apart)]
+
+
+def _fits(way: ColumnWay, columns: ColumnDemand) -> bool:
+    """Whether a way leaves no thread idle, and the states of a block fit shared memory.  ``columns``: with coarse
+    extents."""
+    facts, tuning = way.facts, columns.tuning
+    states = way.lanes * way.threads * way.group * facts.state_bytes if way.threads > 1 else 0
+    if states > tuning.shared_bytes or way.lanes >= 2 * columns.groups or columns.each(way.threads) < 2:
+        return False
+    if way.split and not _may_split(way, columns):
+        return False
+    if way.chunk and way.chunk >= min(way.lanes, columns.across):
+        return False
+    if way.run:
+        held = way.run * columns.size_down <= facts.tuning.column_tiles.kept_bytes
+        whole = facts.reduced == 1 or facts.space.shape[0] % way.run == 0
+        return held and whole and way.run * way.threads < 2 * columns.facts.width
+    return way.most * columns.size_down <= tuning.most_flying_bytes and way.most < 2 * columns.each(way.threads)
+
+
+def _may_split(way: ColumnWay, columns: ColumnDemand) -> bool:
+    """Whether several blocks may share columns: these are tall, and a thread of the last block merges one at most."""
+    tuning = columns.tuning
+    tall = columns.each(way.threads) > tuning.batches_of_blocks * way.most
+    whole = way.lanes * way.threads == tuning.block and way.threads >= max(way.group, 2)
+    return whole and tall and columns.tiles(way.lanes) < tuning.split_blocks // 2
