@@ -13,7 +13,7 @@ from kgen.schedule.reduction.schedule import RowSchedule
 
 
 def choose(facts: RowFacts) -> Choice | None:
-    from kgen.schedule.reduction.rows import along_rows
+    from kgen.schedule.reduction.row_orders import along_rows
 
     return along_rows(facts)
 

@@ -9,6 +9,7 @@ import pytest
 
 from kgen.runtime.cuda.driver import probe
 from tests.fuzz.test_reductions import expected
+from tests.reductions.bits import test_mixed_layouts as mixed
 from tests.reductions.bits.test_schedules import NARROW, OF_FLOATS, OF_INTEGERS, PLAIN, SOME, assert_exact, laid
 from tests.reductions.bits.test_threads import KINDS, assert_constant, program
 from tests.reductions.bits.values import special_rows
@@ -60,6 +61,21 @@ def test_integers(dtype: str) -> None:
         array, axis = laid(special_rows(dtype, 23, 1001), layout)
         for text in (OF_INTEGERS, PLAIN):
             assert_exact(text.format(axis=axis), {"x": array}, every_way(text.format(axis=axis), {"x": array}))
+
+
+@pytest.mark.parametrize("shape", [(11, 37, 5), (5, 3, 21, 13), (40, 129, 7)], ids=str)
+def test_operands_along_different_dimensions(shape: tuple[int, ...]) -> None:
+    """Blocks take tiles of rows, of which the last ones are not whole."""
+    layouts = zip("abc", ("columns", "reversed", "columns"), ("float32", "int8", "float16"), strict=True)
+    arrays: dict[str, Any] = {name: mixed.laid(shape, layout, dtype) for name, layout, dtype in layouts}
+    for text in (mixed.EXACT, mixed.PLAIN):
+        ways = distinct_ways(text, arrays, device="cuda", arch=arch(), only=("as chosen", "in tiles"))
+        found: list[Run] = []
+        for way, kernel in ways:
+            with way.taken():
+                found.append(Run(way, kernel, as_tuple(kernel(**arrays))))
+        assert any(run.name.startswith("in tiles") for run in found)
+        assert_exact(text, arrays, found)
 
 
 @pytest.mark.parametrize("fmad", sized([False, True], [True]))

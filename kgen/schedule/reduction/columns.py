@@ -23,7 +23,7 @@ from kgen.schedule.reduction.column_tiles import down_columns_only, run_length
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.few import few_columns
 from kgen.schedule.reduction.row_cost import row_seconds
-from kgen.schedule.reduction.rows import along_rows
+from kgen.schedule.reduction.row_orders import along_rows
 from kgen.schedule.reduction.schedule import ColumnSchedule
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
 from kgen.ir.graph import Gather
-from kgen.layout.iterator import IterationSpace
 from kgen.records import dataclass
 from kgen.schedule.elementwise.gathers import gathered_rows, row_axis
 from kgen.schedule.facts import Choice
@@ -17,8 +14,6 @@ from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES, margins, max_edge_elements
 from kgen.schedule.reduction.persistent import choose_shared_operand
 from kgen.schedule.reduction.reasons import row_reasons
-from kgen.schedule.reduction.row_cost import row_seconds
-from kgen.schedule.reduction.row_tiles import RowTiles, row_tiles
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.single_row import may_have_rows
 from kgen.schedule.reduction.streaming import streaming_accesses
@@ -34,142 +29,10 @@ from kgen.schedule.reduction.thread_mapping import (
 from kgen.schedule.reduction.traversal import RowTraversal
 from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import WARP
-from kgen.schedule.traffic import traffic
 
 
-def along_rows(facts: RowFacts) -> Choice:
-    """The schedule of any kernel with reductions.
-
-    Neighbouring rows are those of the order of the space.  Where that uses only a part of most sectors of memory, those
-    of another operand's order, or more or fewer threads a row, if that is predicted to be faster.
-    """
-    usual, rates = _in_order(facts), facts.tuning.gathered_rates
-    short = facts.along and facts.reduced == 1 and facts.width <= facts.tuning.staging.longest_across
-    if short and (in_place := _read_in_place(facts, usual)) is not None:
-        assert isinstance(usual.schedule, RowSchedule)
-        if not usual.schedule.crosses:
-            return in_place
-        usual = in_place
-    if not facts.bounded or not any(usual.schedule.accesses[i].kind == "gather" for i in facts.reads):
-        return usual
-
-    def seconds(choice: Choice) -> float:
-        return row_seconds(facts, choice, rates)
-
-    needed = traffic(usual.schedule, facts.step, usual.space, facts.itemsizes).needed
-    tuning = facts.tuning.traffic
-    if seconds(usual) <= tuning.slow * (rates.launch + needed / rates.memory):
-        return usual
-    others = list(_by_other_threads(facts, usual))
-    if len(facts.kept.shape) > 1:
-        for i in facts.varying(facts.reads):
-            near = _in_neighbours_of(facts, i)
-            what = f"neighbours: a block takes rows that lie side by side in `{facts.names[i]}`"
-            there = _in_order(near)
-            found = [there, *_by_other_threads(near, there)]
-            others += [replace(choice, reasons=(*choice.reasons, what)) for choice in found]
-        others += _in_tiles(facts)
-    # Of few elements, other rules know more than these predictions.
-    return _cheapest(usual, others, tuning.gain if facts.is_few else facts.tuning.rows.gain_in_place, seconds)
-
-
-def _cheapest(usual: Choice, others: Sequence[Choice], gain: float, seconds: Callable[[Choice], float]) -> Choice:
-    """The usual choice, or the one with the least predicted ``seconds``, if less than ``gain`` of the usual one's."""
-    best, least = usual, gain * seconds(usual)
-    for choice in others:
-        taken = seconds(choice)
-        if taken < least:
-            best, least = choice, taken
-    return best
-
-
-def _read_in_place(facts: RowFacts, usual: Choice) -> Choice | None:
-    """The usual schedule, or one that reads rows in place, with so many threads a row; None where rows are not staged,
-    or shared by several threads beside operands that run across rows.
-
-    Where results depend on the threads, or no call is known yet, the number of rows decides nothing: they are taken for
-    many.
-    """
-    many = facts if facts.bounded and facts.may_depend_on_rows else replace(facts, space=_of_many_rows(facts))
-    staged = usual if many is facts else _in_order(many)
-    schedule, tuning = staged.schedule, facts.tuning.rows
-    assert isinstance(schedule, RowSchedule)
-    if not schedule.stages or (schedule.crosses and schedule.threads > 1):
-        return None
-    others = list(_in_place(many, tuning.sharers_in_place))
-    rates = facts.tuning.staged_rates
-    best = _cheapest(staged, others, tuning.gain_in_place, lambda choice: row_seconds(many, choice, rates))
-    assert isinstance(best.schedule, RowSchedule)
-    return usual if best is staged else _in_order(facts, best.schedule.threads)
-
-
-def _of_many_rows(facts: RowFacts) -> IterationSpace:
-    """The space with rows enough to keep a device busy."""
-    width, *others = facts.space.shape
-    many = max(facts.tuning.rows.many_elements // max(width, 1), 1)
-    return replace(facts.space, shape=(width, *(many for _ in others)))
-
-
-def _by_other_threads(facts: RowFacts, usual: Choice) -> Iterator[Choice]:
-    """:func:`_in_place`, where results may depend on that; not beside staged rows that several threads share."""
-    schedule = usual.schedule
-    assert isinstance(schedule, RowSchedule)
-    if not facts.is_few and facts.may_depend_on_rows and not (schedule.stages and schedule.threads > 1):
-        yield from _in_place(facts, facts.tuning.rows.sharers)
-
-
-def _in_place(facts: RowFacts, sharers: Sequence[int]) -> Iterator[Choice]:
-    """The schedules that read rows in place, by so many threads a row."""
-    tuning = facts.tuning.rows
-    for threads in sharers if facts.along and not facts.segment else ():
-        each = -(-facts.width // threads)
-        fits = each <= tuning.elements and each * facts.bytes_of(facts.reads) <= tuning.kept_bytes
-        if fits and (each > 1 or threads == 1):
-            yield _in_order(facts, threads)
-
-
-def _in_tiles(facts: RowFacts) -> Iterator[Choice]:
-    """Schedules of rows that lie side by side in two operands, along different dimensions."""
-    tuning = facts.tuning.rows
-    if facts.segment or facts.is_few or not facts.may_depend_on_rows:
-        return
-    for places in tuning.tile_places:
-        for tiles in row_tiles(facts, places):
-            for threads in tuning.sharers:
-                yield from _tiled(tiles, threads)
-
-
-def _tiled(tiles: RowTiles, threads: int) -> Iterator[Choice]:
-    """By so many threads a row, if these can keep it."""
-    facts, tuning = tiles.facts, tiles.facts.tuning.rows
-    each = -(-facts.width // threads)
-    if each > tuning.elements or each * facts.bytes_of(facts.reads) > tuning.kept_bytes or (each == 1 < threads):
-        return
-    choice = _in_order(facts, threads)
-    schedule = choice.schedule
-    assert isinstance(schedule, RowSchedule)
-    if schedule.stages or schedule.split or schedule.anchor is not None:
-        return
-    near = " and in ".join(f"`{facts.names[i]}`" for i in (tiles.first, tiles.second))
-    what = f"neighbours: a block takes rows that lie side by side in {near}"
-    tiled = replace(schedule, block=tuning.tile_block, chunk=tiles.chunk, chunked=tiles.chunked)
-    yield replace(choice, schedule=tiled, reasons=(*choice.reasons, what))
-
-
-def _in_neighbours_of(facts: RowFacts, access: int) -> RowFacts:
-    """The facts where neighbouring rows are those that are neighbours in one operand."""
-    space, kept = facts.space, range(facts.reduced, len(facts.space.shape))
-    order = [*range(facts.reduced), *sorted(kept, key=lambda d: abs(space.strides[access][d]))]
-    walked = IterationSpace(
-        tuple(space.shape[d] for d in order),
-        tuple(tuple(strides[d] for d in order) for strides in space.strides),
-        tuple(space.axes[d] for d in order),
-    )
-    return replace(facts, space=walked)
-
-
-def _in_order(facts: RowFacts, threads: int | None = None) -> Choice:
-    """``threads``: that share a row; None where rules decide."""
+def in_order(facts: RowFacts, threads: int | None = None) -> Choice:
+    """The schedule of rows in the order of the space.  ``threads``: that share a row; None where rules decide."""
     traversal = RowTraversal(facts, threads)
     schedule = _Rows(facts, traversal).schedule()
     width = facts.width if facts.along else None

@@ -135,7 +135,7 @@ def _tiles_of_rows(number: int) -> Way:
         tiled = [c for c in others if isinstance(c.schedule, RowSchedule) and c.schedule.chunk]
         return tiled[number % len(tiled)] if tiled else usual
 
-    patches = {"kgen.schedule.reduction.rows._cheapest": cheapest}
+    patches = {"kgen.schedule.reduction.row_orders._cheapest": cheapest}
     return Way(f"in tiles, {number}", patches, tuning={**_UNSTAGED, "traffic": {"slow": 0}}, only=_BY_ROWS)
 
 
