@@ -72,6 +72,7 @@ class Kernel:
         self._fast_calls = self._fast.calls  # the same list
         self._gradients: dict[tuple[str, ...], Gradient] = {}
         self.recorded: Any = None  # see kgen/call/autograd.py
+        self.reads_all: bool | None = None  # see kgen/call/saving.py
         self._pairs: dict[tuple[str, ...], Pair] = {}
         self._tangent: Tangent | None = None
 

@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from kgen.call.arguments import bind
-from kgen.call.saving import Call, is_differentiable, run_and_save, saved_gradients
+from kgen.call.saving import Call, is_differentiable, run_and_save, saved_gradients, saves_less
 from kgen.diagnostics import error
 from kgen.dynamo import opaque
 
@@ -110,7 +110,7 @@ def _function() -> Any:
             return one_by_one(lambda *row: KgenKernel.apply(call, *row), info, in_dims[1:], tensors)
 
     class KgenPair(torch.autograd.Function):  # type: ignore[misc]
-        """Saves what reductions computed, too, which torch.func has no way to say."""
+        """Saves what reductions computed, and no tensors that gradients do not read, which torch.func cannot say."""
 
         @staticmethod
         def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
@@ -129,8 +129,9 @@ def _function() -> Any:
         """``KgenKernel.apply``, but for its look at the signature of ``forward``, which takes 20 us."""
         if inside_transforms():
             return KgenKernel.apply(call, *tensors)
-        chosen = of_pair if call.kernel.reduces and not within_dual_level() else without_signature
-        return chosen(call, *map(unwrapped_tensor, tensors))
+        given = tuple(map(unwrapped_tensor, tensors))
+        chosen = of_pair if saves_less(call, given) and not within_dual_level() else without_signature
+        return chosen(call, *given)
 
     return apply
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # every call asks for its recorder, and most need no gradient
         def reduces(self) -> bool: ...
 
         recorded: Any  # its call with an array for each input and nothing else, once there was one
+        reads_all: bool | None  # as of saves_less(), once it was asked
 
         def gradient(self, wrt: tuple[str, ...]) -> Gradient: ...
         def pair(self, wrt: tuple[str, ...]) -> Pair: ...
@@ -53,6 +54,22 @@ class Call:
 def is_differentiable(x: Any) -> bool:
     """Whether a tensor may have a gradient."""
     return bool(x.is_floating_point() or x.is_complex())
+
+
+def saves_less(call: Call, tensors: tuple[Any, ...]) -> bool:
+    """Whether gradients need something else than the tensors of a call: what reductions computed, or fewer of them.
+
+    Without reductions, the first call with gradients decides it for all.
+    """
+    kernel = call.kernel
+    if kernel.reduces:
+        return True
+    if kernel.reads_all is None:
+        wrt = tuple(name for name, x in zip(call.tensors, tensors, strict=True) if is_differentiable(x))
+        ready = _ready(call, wrt, {**call.others, **dict(zip(call.tensors, tensors, strict=True))})
+        known = None if ready is None or isinstance(ready, KgenError) else ready.names
+        kernel.reads_all = known is None or set(call.tensors) <= set(known)
+    return not kernel.reads_all
 
 
 def run_and_save(ctx: Any, call: Call, tensors: tuple[Any, ...]) -> Any:

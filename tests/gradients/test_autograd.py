@@ -250,3 +250,33 @@ def test_no_derivative_is_an_error_of_the_backward() -> None:
 def test_an_operator_that_updates_in_place_has_no_gradients() -> None:
     with pytest.raises(KgenError, match="no-derivative"):
         operator("inout p\np = p * 2")
+
+
+NORM = "let d = x - mean(x, axis=-1, keepdims=true)\ny = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5) * w + b"
+MEMORY: dict[str, tuple[str, Function, tuple[Any, ...]]] = {
+    "swiglu": (TEXT, reference, ((64, 128), (64, 128))),
+    "layernorm": (NORM, lambda x, w, b: torch.nn.functional.layer_norm(x, w.shape, w, b), ((64, 128), 128, 128)),
+    "gelu": ("y = gelu(x + b)", lambda x, b: torch.nn.functional.gelu(x + b), ((64, 128), 128)),
+    "sum": ("y = x + u", lambda x, u: x + u, ((64, 128), (64, 128))),
+}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("name", MEMORY)
+def test_no_more_is_saved_than_by_a_compiler(name: str) -> None:
+    """Bytes of tensors that the backward reads, beside torch.compile's partition of the same functions."""
+    text, plain, shapes = MEMORY[name]
+    torch._dynamo.reset()
+    taken = []
+    for f in (kernel(text), torch.compile(plain, backend="aot_eager_decomp_partition")):
+        saved: dict[int, int] = {}
+
+        def pack(x: Any, saved: dict[int, int] = saved) -> Any:
+            saved[x.data_ptr()] = x.numel() * x.element_size()
+            return x
+
+        leaves = [torch.randn(shape, requires_grad=True) for shape in shapes]
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+            f(*leaves)
+        taken.append(sum(saved.values()))
+    assert taken[0] <= taken[1]
