@@ -173,7 +173,8 @@ def _without_added(ops: Sequence[Op], number: int, taken: Taken) -> Taken:
             places = unexpanded(op.shape, ops[op.args[0]].shape)
             inner = _without_added(ops, op.args[0], taken.before(places))
             every = set(range(len(op.shape)))
-            added = every.difference(places) if inner.is_gathered else every
+            spread = {place for place, item in zip(places, inner.axes, strict=True) if item == SPREAD}
+            added = every.difference(places) | spread if inner.is_gathered else every
         case _:
             return taken
     axes = tuple(SPREAD if item is not None and axis in added else item for axis, item in enumerate(taken.axes))

@@ -105,3 +105,12 @@ def test_index_in_an_index() -> None:
         oracle("out = expand(x[j], axis=1) * expand(x[0], axis=0)", {"x": x, "j": i[:, 0] % 5}),
         x[i[:, 0] % 5][:, None] * x[0],
     )
+
+
+@pytest.mark.parametrize("index", ["[None, :, i % 1, j % 1]", "[None, :, i % 1, j % 1][i % 1]", "[:, i % 3, None]"])
+def test_kept_axes(index: str) -> None:
+    """An axis of one element that a reduction keeps has that element for every index."""
+    x = np.arange(24).reshape(2, 3, 4)
+    arrays = {"x": x, "i": np.array([3, 0, 2, 8]), "j": np.array([[1], [5]], np.int32)}
+    want = eval(f"x.max(-1, keepdims=True){index}", arrays)
+    np.testing.assert_array_equal(oracle(f"input x, i, j; out = max(x, axis=-1, keepdims=true){index}", arrays), want)
