@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 from math import ceil, prod
 
 from kgen.records import dataclass
@@ -13,17 +13,17 @@ from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.column_choice import choice_of
 from kgen.schedule.reduction.column_chunks import with_second
 from kgen.schedule.reduction.column_mapping import ColumnDemand, ColumnMapping, mapping_of
-from kgen.schedule.reduction.column_tiles import down_columns_only
+from kgen.schedule.reduction.column_tiles import down_columns_only, run_length
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.walks import columns_walk
 from kgen.schedule.target import SECTOR, WORD
 
-#: Threads across and down columns.
-_BLOCKS = ((256, 1), (128, 2), (64, 4), (32, 8), (16, 16), (8, 32), (64, 2), (32, 4), (16, 8), (8, 16))
-#: Elements of a column in flight a thread, at most; those of transposed operands that it takes at once; and groups of a
-#: chunk of columns.
-_FLYING, _RUNS, _CHUNKS = (2, 4, 8), (4, 8, 16), (4, 8, 16, 32)
+#: Threads across and down columns; those of chunks.
+_BLOCKS = ((256, 1), (128, 2), (64, 4), (32, 8), (16, 16), (8, 32))
+_WIDE = _BLOCKS[:3]
+#: Elements of a column in flight a thread, the first that fits; and groups of a chunk of columns.
+_FLYING, _CHUNKS = (8, 4, 2), (4, 8, 16, 32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +81,14 @@ def fastest_columns(facts: RowFacts, widest: int, usual: ColumnSchedule | None =
         assert isinstance(sample.schedule, ColumnSchedule)
         for way in ways:
             one = way.mapping(alike)
-            block = one.lanes * one.threads
             schedule = replace(
                 sample.schedule,
-                block=block,
+                block=one.lanes * one.threads,
                 threads=one.threads,
                 vectors=one.vectors,
                 chunk=one.chunk,
                 split=one.split,
             )
-            if flying_registers(facts, schedule) > facts.tuning.columns.flying_registers:
-                continue
             taken = column_seconds(way.facts, replace(sample, schedule=schedule))
             if best is None or taken < best[0]:
                 best = taken, way
@@ -111,17 +108,40 @@ def flying_registers(facts: RowFacts, schedule: ColumnSchedule) -> int:
 
 def _ways(facts: RowFacts, widest: int, usual: ColumnSchedule | None) -> Iterator[list[ColumnWay]]:
     """All ways, those together whose operands are accessed alike."""
-    orders = [(facts, (0,)), *((with_second(facts, d), (0, *_CHUNKS)) for d in _near(facts))]
-    transposed = bool(down_columns_only(facts))
-    groups = [widest >> n for n in range(widest.bit_length())]
-    for (order, chunks), group, run in product(orders, groups, _RUNS if transposed else (0,)):
-        placed = [*((chunk, False) for chunk in chunks), *([(0, True)] if 0 in chunks else [])]
-        shapes = product(_BLOCKS, (run,) if transposed else _FLYING, placed)
-        ways = [ColumnWay(order, group, run, *block, most, *place) for block, most, place in shapes]
-        columns = ColumnDemand(replace(order, space=coarse(order.space)), group)
-        others = [way for way in ways if usual is None or _may_replace(way, usual)]
-        if fitting := [way for way in others if _fits(way, columns)]:
-            yield fitting
+    orders = [(facts, False), *((with_second(facts, d), True) for d in _near(facts))]
+    for (order, near), n in product(orders, range(widest.bit_length())):
+        columns = ColumnDemand(replace(order, space=coarse(order.space)), widest >> n)
+        found = (way for way in _shapes(order, columns, near=near) if usual is None or _may_replace(way, usual))
+        if ways := list(found):
+            yield ways
+
+
+def _shapes(facts: RowFacts, columns: ColumnDemand, *, near: bool) -> Iterator[ColumnWay]:
+    """Each shape of blocks, with as many elements in flight as fit.  ``near``: whether chunks may be of use."""
+    run = _run(facts, columns.group)
+    flying = (run,) if run else _flying(facts, columns)
+    shapes = [(*block, 0, split) for block in _BLOCKS for split in (False, True)]
+    shapes += [(*block, chunk, False) for block in _WIDE for chunk in _CHUNKS if near]
+    for lanes, threads, chunk, split in shapes:
+        ways = (ColumnWay(facts, columns.group, run, lanes, threads, most, chunk, split) for most in flying)
+        yield from islice((way for way in ways if _fits(way, columns)), 1)
+
+
+def _run(facts: RowFacts, group: int) -> int:
+    """Elements of transposed operands that a thread takes at once; 0 without these."""
+    transposed = down_columns_only(facts)
+    run = run_length(facts, group, transposed) if transposed else 0
+    while run >= 2 * facts.width:
+        run //= 2
+    return run
+
+
+def _flying(facts: RowFacts, columns: ColumnDemand) -> list[int]:
+    """The numbers of elements in flight whose loads fit the registers."""
+    one = ColumnWay(facts, columns.group, 0, *_BLOCKS[0], 1, 0).choice().schedule
+    assert isinstance(one, ColumnSchedule)
+    registers = flying_registers(facts, replace(one, vectors=1))
+    return [most for most in _FLYING if most * registers <= columns.tuning.flying_registers]
 
 
 def _may_replace(way: ColumnWay, usual: ColumnSchedule) -> bool:
