@@ -21,7 +21,8 @@ def _liger(torch: Any) -> Mapping[str, Callable[..., Any]]:
     shares = import_module("liger_kernel.ops.softmax")
     return {
         "softmax": lambda x: shares.LigerSoftmaxFunction.apply(x),
-        "rmsnorm": lambda x, w: norms.LigerRMSNormFunction.apply(x, w, 1e-6),
+        # Not in place: else its gradient overwrites the cotangent.
+        "rmsnorm": lambda x, w: norms.LigerRMSNormFunction.apply(x, w, 1e-6, 0.0, "llama", False),
         "layernorm": lambda x, w, b: layers.LigerLayerNormFunction.apply(x, w, b, 1e-5),
         "add_rmsnorm": lambda x, r, w: sums.LigerFusedAddRMSNormFunction.apply(x, r, w, 1e-6)[::-1],
         "silu_mul": lambda g, u: products.LigerSiLUMulFunction.apply(g, u),
