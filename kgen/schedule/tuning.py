@@ -122,6 +122,10 @@ class Rows:
     #: elements in all where the number of rows must not decide it.
     gain_in_place: float = 0.95
     many_elements: int = 1 << 27
+    #: Elements from which on operands that all rows share are loaded where they are used, beside rows at computed
+    #: places (norms of 40 heads with rotary embedding: 4096 tokens 24.9 to 24.5 us, 16384 92.9 to 88.5; 1024 tokens
+    #: 6.9 to 7.4, so not there).
+    crowded_elements: int = 1 << 23
     #: Elements for each of ``few_threads`` up to which threads are free, so that more share a row (tanh(x) / y of 2000
     #: rows of 256, quantised, 4.7 us, 6.1 with as many threads as for more rows).
     few_elements: int = 8

@@ -29,6 +29,7 @@ from kgen.schedule.reduction.thread_mapping import (
 from kgen.schedule.reduction.traversal import RowTraversal
 from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import WARP
+from kgen.schedule.trace import reaches
 
 
 def in_order(facts: RowFacts, threads: int | None = None) -> Choice:
@@ -120,8 +121,14 @@ class _Rows:
         if not one.vectors or self.traversal.anchor is not None or self.traversal.staged:
             return False
         each = one.vectors * self.traversal.group * facts.bytes_of(facts.reads)
-        fits = each <= facts.tuning.rows.most_kept_bytes
+        fits = each <= facts.tuning.rows.most_kept_bytes and not self.is_crowded
         return fits and self.traversal.weights > 0 and self.shared_operand is None
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether many rows are beside rows at computed places: registers for row operands would cost more threads on
+        an SM than is gained by loading these early."""
+        return bool(self.gathered) and reaches(self.facts.space.numel, self.facts.tuning.rows.crowded_elements)
 
     @property
     def gathered(self) -> tuple[tuple[int, int], ...]:
