@@ -132,7 +132,8 @@ def _tiled(tiles: RowTiles, threads: int) -> Iterator[Choice]:
         return
     near = " and in ".join(f"`{facts.names[i]}`" for i in (tiles.first, tiles.second))
     what = f"neighbours: a block takes rows that lie side by side in {near}"
-    tiled = replace(schedule, block=tuning.tile_block, chunk=tiles.chunk, chunked=tiles.chunked)
+    block = tuning.tile_block * (2 if facts.written else 1)
+    tiled = replace(schedule, block=block, chunk=tiles.chunk, chunked=tiles.chunked)
     yield replace(choice, schedule=tiled, reasons=(*choice.reasons, what))
 
 

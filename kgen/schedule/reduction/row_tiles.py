@@ -32,13 +32,18 @@ class RowTiles:
 
 
 def row_tiles(facts: RowFacts, places: int) -> Iterator[RowTiles]:
-    """Orders in which ``places`` neighbours in one operand come first, then those in another one."""
+    """Orders in which ``places`` neighbours in one operand come first, then those in another one.
+
+    Not where so few would be written at once that most writes end within sectors.
+    """
+    least = facts.tuning.rows.tile_written_bytes
     near: dict[Dims, int] = {}
     for i in facts.varying(range(len(facts.itemsizes))):
         if order := _neighbours(facts, i):
             near.setdefault(order, i)
+    few = {_neighbours(facts, i) for i in facts.written if places * facts.itemsizes[i] < least}
     for (order, first), (other, second) in permutations(near.items(), 2):
-        if other[0] not in _head(facts, order, places)[0]:
+        if order not in few and other[0] not in _head(facts, order, places)[0]:
             yield _tiles(facts, first, second, order, other, places)
 
 
