@@ -300,13 +300,9 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
                                              __nv_fp8_e4m3* __restrict__ value_cache_1_ptr,
                                              __nv_fp8_e4m3* __restrict__ value_cache_2_ptr,
                                              const ArrayShape<2> cos_sin_cache_1_shape,
-                                             const ArrayShape<2> cos_sin_cache_2_shape,
                                              const ArrayShape<3> query_1_shape,
-                                             const ArrayShape<3> query_2_shape,
                                              const ArrayShape<4> key_cache_1_shape,
-                                             const ArrayShape<4> key_cache_2_shape,
                                              const ArrayShape<4> value_cache_1_shape,
-                                             const ArrayShape<4> value_cache_2_shape,
                                              const int num_heads_v,
                                              const int num_kv_heads_v,
                                              const long long size_n2,
@@ -925,13 +921,9 @@ struct Arguments {
     long long size_n2;
     long long size_n5;
     ArrayShape<2> cos_sin_cache_1_shape;
-    ArrayShape<2> cos_sin_cache_2_shape;
     ArrayShape<3> query_1_shape;
-    ArrayShape<3> query_2_shape;
     ArrayShape<4> key_cache_1_shape;
-    ArrayShape<4> key_cache_2_shape;
     ArrayShape<4> value_cache_1_shape;
-    ArrayShape<4> value_cache_2_shape;
     cudaStream_t stream;
 };
 
@@ -955,10 +947,9 @@ static int launch_fused_qk_norm_rope_cache_quant_reduce_regs64(const Arguments& 
                       a.cos_sin_cache_1_ptr, a.cos_sin_cache_2_ptr, a.q_weight_1_ptr, a.k_weight_1_ptr,
                       a.q_weight_2_ptr, a.k_weight_2_ptr, a.query_1_ptr, a.query_2_ptr, a.key_cache_1_ptr,
                       a.key_cache_2_ptr, a.value_cache_1_ptr, a.value_cache_2_ptr, a.cos_sin_cache_1_shape,
-                      a.cos_sin_cache_2_shape, a.query_1_shape, a.query_2_shape, a.key_cache_1_shape,
-                      a.key_cache_2_shape, a.value_cache_1_shape, a.value_cache_2_shape, a.num_heads_v,
-                      a.num_kv_heads_v, a.size_n2, a.epsilon_v, a.size_n5, a.size_n10, a.size_n11, a.size_n12,
-                      a.size_n13, a.size_n14, a.size_n15, layout, (unsigned int)rows);
+                      a.query_1_shape, a.key_cache_1_shape, a.value_cache_1_shape, a.num_heads_v, a.num_kv_heads_v,
+                      a.size_n2, a.epsilon_v, a.size_n5, a.size_n10, a.size_n11, a.size_n12, a.size_n13, a.size_n14,
+                      a.size_n15, layout, (unsigned int)rows);
 }
 
 const Operand OPERANDS[] = {
@@ -1083,11 +1074,7 @@ extern "C" int fused_qk_norm_rope_cache_quant_launch(const kgen_array* qkv_array
         128,
         8192,
         {{8192, 64}, {128, 1}},
-        {{8192, 64}, {128, 1}},
         {{1024, 32, 64}, {4096, 128, 1}},
-        {{1024, 32, 64}, {4096, 128, 1}},
-        {{512, 16, 8, 64}, {16384, 1024, 128, 1}},
-        {{512, 16, 8, 64}, {16384, 1024, 128, 1}},
         {{512, 16, 8, 64}, {16384, 1024, 128, 1}},
         {{512, 16, 8, 64}, {16384, 1024, 128, 1}},
         stream,

@@ -36,7 +36,7 @@ def shaped_launcher(
     arrays = [first.lowered.arrays[a.operand] for a in interface.arrays]
     layouts = list(_layouts(arrays, numbers))
     kernels = tuple(kernel_launch(e, whole.steps[e.step]) for e in entries)
-    more = (*buffers, *_views(first, numbers), *_sizes(first, numbers, entries), *_shapes(first, numbers))
+    more = (*buffers, *_views(first, numbers), *_sizes(first, numbers, entries), *_shapes(first, numbers, entries))
     found = merged([_class(one, interface, entries, {k.name: k for k in kernels}) for one in classes])
     extents, aligned = (dict(_extent_lines(first, interface, aligned=aligned)) for aligned in (False, True))
     decided = [*layouts, *(text for c in found for text in (*c.conditions, *c.choices))]
@@ -85,14 +85,12 @@ def _sizes(one: ExtentClass, numbers: Numbers, entries: Sequence[Entry]) -> Iter
         yield Member(f"long long {size_name(dim)}", numbers.text(one.extents[dim]))
 
 
-def _shapes(one: ExtentClass, numbers: Numbers) -> Iterator[Member]:
+def _shapes(one: ExtentClass, numbers: Numbers, entries: Sequence[Entry]) -> Iterator[Member]:
     """The extents and strides of arrays that kernels access at computed places."""
-    graph, steps = one.lowered.specialised.graph, one.lowered.specialised.steps
-    for number in sorted({n for step in steps for n in step.graph.gathered | step.graph.scattered}):
+    graph = one.lowered.specialised.graph
+    for number in sorted({int(p.key) for e in entries for p in e.parameters if p.kind == "shape"}):
         array = one.lowered.arrays[number]
         value = f"{{{{{_list(numbers, array.shape)}}}, {{{_list(numbers, array.strides)}}}}}"
-        if not array.shape:
-            continue
         yield Member(f"ArrayShape<{len(array.shape)}> {shape(graph.operands[number].name)}", value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from kgen.codegen import names
@@ -10,7 +11,9 @@ from kgen.codegen.family import Parameters, Unit, Written
 from kgen.codegen.helpers import LOAD_ALIGNED_BLOCKS
 from kgen.codegen.kernels import Parameter
 from kgen.codegen.limits import check_parameters
+from kgen.codegen.reduction.column_context import ColumnContext, NarrowContext, ResidentContext
 from kgen.codegen.reduction.facts import Described, Facts
+from kgen.codegen.reduction.row_context import RowsContext
 from kgen.codegen.reduction.sections import by_value
 from kgen.codegen.reduction.states import states_of
 from kgen.partition.reduction_step import ReductionStep
@@ -21,6 +24,7 @@ from kgen.schedule.reduction.states import known_of
 from kgen.schedule.scratch import COUNTER_BYTES
 
 S = TypeVar("S", bound=RowSchedule)
+Context = RowsContext | ColumnContext | NarrowContext | ResidentContext
 
 
 def write_reduction(
@@ -63,5 +67,17 @@ def write_reduction(
         known, unit.layout_name, unit.rule.struct,
     )  # fmt: skip
     described = describe(facts)
+    if len([p for p in parameters.known if p.kind == "shape"]) > 1:
+        parameters = _without_unused_shapes(parameters, described.context)
+    context = replace(described.context, parameters=tuple(parameters.declarations))
     movers = (LOAD_ALIGNED_BLOCKS,) if schedule.shifts else ()
-    return Written(described.context, parameters, described.headers, described.helpers, movers)
+    return Written(context, parameters, described.headers, described.helpers, movers)
+
+
+def _without_unused_shapes(parameters: Parameters, context: Context) -> Parameters:
+    """Without those that nothing reads: parts of an array at one offset need the shape of one of them."""
+    text, used = repr(replace(context, parameters=())), Parameters()
+    for parameter, declaration in zip(parameters.known, parameters.declarations, strict=True):
+        if parameter.kind != "shape" or declaration.rpartition(" ")[2] in text:
+            used.add(parameter, declaration)
+    return used
