@@ -6,8 +6,9 @@ static __device__ __forceinline__ void store_words(void* to, const Group& group)
 #if defined(__CUDA_ARCH__)
     uint4 words;
     memcpy(&words, &group, sizeof(words));
-    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
-                 : : "l"(__cvta_generic_to_global(to)), "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w) : "memory");
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(words.x),
+                 "r"(words.y), "r"(words.z), "r"(words.w)
+                 : "memory");
 #else
     *static_cast<Group*>(to) = group;
 #endif

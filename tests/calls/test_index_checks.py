@@ -103,7 +103,7 @@ def test_nothing_to_check(text: str) -> None:
 def test_plans() -> None:
     """A plan checks each launch, on its own arrays and on others."""
     x, i = np.arange(5.0), np.array([4, 0])
-    plan = jit("out = x[i]").plan(x, i, check_indices=True)
+    plan = jit("out = x[i]", device="cpu").plan(x, i, check_indices=True)
     assert plan().tolist() == [4, 0]
     i[1] = 5
     with pytest.raises(KgenError, match="the index 5"):

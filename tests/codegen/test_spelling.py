@@ -110,6 +110,7 @@ def test_helpers_and_files_agree() -> None:
         "gather",
         "load_gathered",
         "store_scattered",
+        "store_words",
         *(f"group_sum_{narrow}" for narrow in ("i8", "u8", "bool")),
         "load_rows",
         "accumulators/first_place",

@@ -92,7 +92,7 @@ def test_what_is_saved_gives_the_same_gradients(program: tuple[kgen.Kernel, Func
 def test_within_a_captured_graph(program: tuple[Function, Function, list[Any]]) -> None:
     """Forward and backward, replayed on other values."""
     kernel, plain, given = program
-    leaves = [x.requires_grad_() for x in given]
+    leaves = [x.detach().requires_grad_() for x in given]
 
     def step() -> Any:
         return torch.autograd.grad(kernel(*leaves).sin().sum(), leaves)
