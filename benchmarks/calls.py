@@ -45,7 +45,7 @@ def main() -> None:
 
 def check_extension() -> None:
     """Exit where kgen has no C extension: every call would take a microsecond longer than users see."""
-    from kgen.call.fastpath.native import extension
+    from kgen.call.extension import extension
 
     if extension() is None:
         sys.exit(
