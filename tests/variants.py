@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-#: Tests of what is around kgen (recipes, sanitizers, builds), which ``.ci/run`` runs in a step of their own.
-APART = ("recipes/", "sanitize/", "package/test_build.py", "cpu/test_planted.py")
+#: Tests of what is around kgen (recipes, sanitizers, builds, NVRTC), which ``.ci/run`` runs in a step of their own.
+APART = (
+    "recipes/", "sanitize/", "package/test_build.py", "cpu/test_planted.py", "codegen/test_spelling_compiles.py",
+)  # fmt: skip
 
 #: By file and test: a regular expression over the whole of the parameters' names; "" where a test has none.
 VARIANTS: dict[str, dict[str, str]] = {
