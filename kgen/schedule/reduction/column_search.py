@@ -108,20 +108,22 @@ def flying_registers(facts: RowFacts, schedule: ColumnSchedule) -> int:
 
 def _ways(facts: RowFacts, widest: int, usual: ColumnSchedule | None) -> Iterator[list[ColumnWay]]:
     """All ways, those together whose operands are accessed alike."""
-    orders = [(facts, False), *((with_second(facts, d), True) for d in _near(facts))]
-    for (order, near), n in product(orders, range(widest.bit_length())):
+    orders = [(facts, False), *((with_second(facts, d), True) for d in _sharing_sectors(facts))]
+    for (order, may_chunk), n in product(orders, range(widest.bit_length())):
         columns = ColumnDemand(replace(order, space=coarse(order.space)), widest >> n)
-        found = (way for way in _shapes(order, columns, near=near) if usual is None or _may_replace(way, usual))
+        found = (
+            way for way in _shapes(order, columns, may_chunk=may_chunk) if usual is None or _may_replace(way, usual)
+        )
         if ways := list(found):
             yield ways
 
 
-def _shapes(facts: RowFacts, columns: ColumnDemand, *, near: bool) -> Iterator[ColumnWay]:
-    """Each shape of blocks, with as many elements in flight as fit.  ``near``: whether chunks may be of use."""
+def _shapes(facts: RowFacts, columns: ColumnDemand, *, may_chunk: bool) -> Iterator[ColumnWay]:
+    """Each shape of blocks, with as many elements in flight as fit.  ``may_chunk``: whether chunks may be of use."""
     run = _run(facts, columns.group)
     flying = (run,) if run else _flying(facts, columns)
     shapes = [(*block, 0, split) for block in _BLOCKS for split in (False, True)]
-    shapes += [(*block, chunk, False) for block in _WIDE for chunk in _CHUNKS if near]
+    shapes += [(*block, chunk, False) for block in _WIDE for chunk in _CHUNKS if may_chunk]
     for lanes, threads, chunk, split in shapes:
         ways = (ColumnWay(facts, columns.group, run, lanes, threads, most, chunk, split) for most in flying)
         yield from islice((way for way in ways if _fits(way, columns)), 1)
@@ -151,7 +153,7 @@ def _may_replace(way: ColumnWay, usual: ColumnSchedule) -> bool:
     return alike and (usual.split or not way.split)
 
 
-def _near(facts: RowFacts) -> list[int]:
+def _sharing_sectors(facts: RowFacts) -> list[int]:
     """The kept dimensions along which operands that do not run across columns share sectors: of elements, or of columns
     that are consecutive."""
 
@@ -177,9 +179,9 @@ def _fits(way: ColumnWay, columns: ColumnDemand) -> bool:
     if way.chunk and way.chunk >= min(way.lanes, columns.across):
         return False
     if way.run:
-        held = way.run * columns.size_down <= facts.tuning.column_tiles.kept_bytes
+        fits = way.run * columns.size_down <= facts.tuning.column_tiles.kept_bytes
         whole = facts.reduced == 1 or facts.space.shape[0] % way.run == 0
-        return held and whole and way.run * way.threads < 2 * columns.facts.width
+        return fits and whole and way.run * way.threads < 2 * columns.facts.width
     return way.most * columns.size_down <= tuning.most_flying_bytes and way.most < 2 * columns.each(way.threads)
 
 
