@@ -61,7 +61,6 @@ def write_reduction(
     parameters.add(Parameter("layout", 0), f"const {unit.layout_name} layout")
     if needs_n:
         parameters.add(Parameter("n", 0), f"const {'unsigned int' if schedule.index_bits == 32 else 'long long'} n")
-    check_parameters(unit.name, schedule, unit.rule, parameters.known)
     facts = Facts(
         step, schedule, unit.name, unit.base, unit.statements, unit.declare, parameters.declarations, values, states,
         known, unit.layout_name, unit.rule.struct,
@@ -69,6 +68,7 @@ def write_reduction(
     described = describe(facts)
     if len([p for p in parameters.known if p.kind == "shape"]) > 1:
         parameters = _without_unused_shapes(parameters, described.context)
+    check_parameters(unit.name, schedule, unit.rule, parameters.known)
     context = replace(described.context, parameters=tuple(parameters.declarations))
     movers = (LOAD_ALIGNED_BLOCKS,) if schedule.shifts else ()
     return Written(context, parameters, described.headers, described.helpers, movers)
