@@ -60,7 +60,7 @@ def times(torch: Any, one: RandomProgram) -> Families:
     first = None
     for family in predicted:
         with only(family):
-            kernel = kgen.jit(one.text, name="random")
+            kernel = kgen.jit(one.text, name=family)  # under one name, a later family would find the first one's call
             out = kernel(**arrays)
             first = out if first is None else first
             bits = [x.contiguous().view(torch.uint8) for x in (out, first)]

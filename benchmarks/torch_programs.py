@@ -136,10 +136,17 @@ def _stored(kernel: Graph, op: Op, value: str) -> str:
     assert isinstance(op.attr, IndexMap)
     if op.attr.axes != tuple(range(len(op.attr.axes))):
         raise Inexpressible("an output with its axes in another order")
-    stored = kernel.ops[op.args[0]]
-    if stored.shape != op.shape or stored.name in ("const", "scalar", "size"):
-        raise Inexpressible("an output that is broadcast")
-    return f"{value}.to({_dtype(kernel.operands[op.attr.operand].dtype)})"
+    stored = f"{value}.to({_dtype(kernel.operands[op.attr.operand].dtype)})"
+    if kernel.ops[op.args[0]].shape == op.shape and not _is_single(kernel, op.args[0]):
+        return stored
+    extents = "".join(f"{_extent(kernel, dim)}, " for dim in op.shape)
+    return f"{stored}.expand(({extents})).contiguous()"
+
+
+def _is_single(kernel: Graph, number: int) -> bool:
+    """Whether a value is a tensor without axes, as those of numbers are, whatever its shape in the program."""
+    op = kernel.ops[number]
+    return op.name not in ("load", "index") and all(_is_single(kernel, i) for i in op.args)
 
 
 def _value(kernel: Graph, op: Op, values: list[str]) -> str:

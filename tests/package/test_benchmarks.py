@@ -94,6 +94,10 @@ def test_random_programs_in_torch() -> None:
     }
     (want,) = torch_programs.function(text, kinds)(a, b)
     assert torch.allclose(kgen.jit(text, device="cpu")(a, b), want, rtol=1e-5)
+    constant, size = torch_programs.function("out = imag(a) + 2\nn = size(a, 1)", {"a": kinds["a"]})(a)
+    assert torch.equal(constant, torch.full((17, 5), 2.0))
+    assert size.shape == ()
+    assert size == 5
     with pytest.raises(torch_programs.Inexpressible):
         torch_programs.function("out = clz(a)", {"a": torch_programs.operand("int32", (4,), (1,))})
 
