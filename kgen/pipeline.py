@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kgen.argument_types import ArgType
@@ -60,7 +61,7 @@ from kgen.source import Source
 from kgen.spec import counted
 
 if TYPE_CHECKING:  # what only reductions need is imported where they are
-    from kgen.schedule.reduction.orders import Axes
+    from kgen.variant_search import Ahead, Prepared
 
 _REWRITINGS: Mapping[Rewriting, Callable[[Graph, Source], Graph]] = {
     "first_outside": first_outside, "places": places, "deterministic": deterministic,
@@ -179,12 +180,6 @@ def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source:
     return typed
 
 
-#: What another kernel does ahead: copies of operands, by the orders of their axes in memory (the slowest first), or the
-#: computation of a value.
-Ahead = Mapping[int, "Axes"] | int
-Prepared = Callable[[Specialised, Ahead], Specialised]
-
-
 def prepared(base: Specialised, ahead: Ahead) -> Specialised:
     """A variant whose kernels read what another kernel prepares."""
     if isinstance(ahead, int):
@@ -212,37 +207,20 @@ def choose_variant(
     usual = select_variant(typed, sizes, operands, source, target)
     if typed.split is None or sizes.assumed:
         return usual
-    from kgen.partition.stored import stored_value
-    from kgen.predicted import seconds_of, traffic_of
-    from kgen.schedule.reduction.orders import copies, lie_alike
+    from kgen.schedule.reduction.orders import lie_alike
 
     if lie_alike(operands.inputs(typed.graph, sizes)):
         return usual
-    here, rates = operands.without_addresses(), target.tuning.traffic
+    from kgen.variant_search import Undecided, fastest_variant
 
-    def predicted(whole: Specialised) -> tuple[float, float]:
-        """Seconds that a variant takes, and that its bytes need."""
-        lowered = decide(whole, sizes, allocate(whole, sizes, here), target)
-        seconds = sum(seconds_of(s, target) for s in lowered.steps)
-        return seconds, sum(traffic_of(s).least_seconds(target) for s in lowered.steps)
+    here = operands.without_addresses()
 
-    taken, needed = predicted(usual)
-    if taken <= rates.slow * needed:
-        return usual
-    bases = _bases(typed, usual, sizes, target)
-    others = [base for base in bases[1:] if base is typed.split]
-    for base in bases:
-        given = operands.inputs(base.graph, sizes)
-        first = next(s for s in base.steps if isinstance(s, ReductionStep))
-        others += [prepared(base, orders) for orders in copies(first, sizes.extents, given)]
-        value = stored_value(base.graph)
-        others += [] if value is None else [prepared(base, value)]
-    best, least = usual, rates.gain * taken
-    for other in others:
-        seconds, _ = predicted(other)
-        if seconds < least:
-            best, least = other, seconds
-    return best
+    def kernels(whole: Specialised) -> list[Undecided]:
+        placed = _placed(whole, sizes, allocate(whole, sizes, here))
+        pairs = enumerate(zip(whole.steps, placed, strict=True))
+        return [Undecided(step, where, partial(_decided, n, step, where, sizes, target)) for n, (step, where) in pairs]
+
+    return fastest_variant(typed, usual, sizes, operands, target, kernels, prepared)
 
 
 def _summing(typed: Specialised, sizes: Sizes, operands: Operands, target: Target) -> Specialised | None:
@@ -275,30 +253,30 @@ def _horizontal(typed: Specialised, sizes: Sizes, operands: Operands, target: Ta
     return typed.horizontal if fuse_horizontally(lowered.schedules) else None
 
 
-def _bases(typed: Specialised, usual: Specialised, sizes: Sizes, target: Target) -> list[Specialised]:
-    """What variants are made of.  Chains that are split because of how operands lie may be one kernel behind copies,
-    where there are rows enough for that."""
-    assert typed.split is not None
-    if len(typed.split.steps) > len(usual.steps):
-        return [usual, typed.split]
-    from kgen.schedule.reduction.chains import fills_device
-
-    many = all(fills_device(s, sizes.extents, target) for s in typed.steps if isinstance(s, ReductionStep))
-    return [usual, typed] if many and typed is not usual else [usual]
-
-
 def decide(whole: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:
     """Choose a schedule for every step."""
-    steps: list[LoweredStep] = []
-    for step, aliased, why in zip(whole.steps, layouts.aliased, kernel_order_reasons(whole), strict=True):
-        placed = place(step, layouts.arrays, sizes.extents, aliased)
-        bounded, along = sizes.are_known(step.shape), sizes.are_known(reduced_dims(step))
-        across = sizes.are_known(kept_dims(step))
-        choice = schedule(step, placed, target, bounded=bounded, along=along, across=across)
-        reasons = sizes.hide_assumed((*choice.reasons, *why))
-        where = replace(placed, space=choice.space)
-        steps.append(LoweredStep(len(steps), step, where, choice.schedule, reasons, choice.costs))
+    placed, reasons = _placed(whole, sizes, layouts), kernel_order_reasons(whole)
+    steps = [
+        _decided(n, step, where, sizes, target, why)
+        for n, (step, where, why) in enumerate(zip(whole.steps, placed, reasons, strict=True))
+    ]
     return Lowered(whole, sizes, layouts.arrays, tuple(steps), target)
+
+
+def _placed(whole: Specialised, sizes: Sizes, layouts: Layouts) -> list[Placed]:
+    pairs = zip(whole.steps, layouts.aliased, strict=True)
+    return [place(step, layouts.arrays, sizes.extents, aliased) for step, aliased in pairs]
+
+
+def _decided(
+    number: int, step: Step, placed: Placed, sizes: Sizes, target: Target, why: Sequence[str] = ()
+) -> LoweredStep:
+    """``why``: the reasons for a kernel of its own, and for its position."""
+    bounded, along = sizes.are_known(step.shape), sizes.are_known(reduced_dims(step))
+    across = sizes.are_known(kept_dims(step))
+    choice = schedule(step, placed, target, bounded=bounded, along=along, across=across)
+    reasons = sizes.hide_assumed((*choice.reasons, *why))
+    return LoweredStep(number, step, replace(placed, space=choice.space), choice.schedule, reasons, choice.costs)
 
 
 STAGES = Stages(specialise_for, choose_variant, allocate, decide)
@@ -384,7 +362,7 @@ def statements(program: Program, options: Options) -> tuple[Statement, ...]:
 
 
 __all__ = [
-    "IR_STAGES", "STAGES", "Ahead", "Covered", "Layouts", "Lowered", "Placed", "Prepared", "Specialised",
+    "IR_STAGES", "STAGES", "Covered", "Layouts", "Lowered", "Placed", "Specialised",
     "Stages", "allocate", "choose_variant", "contents", "cover", "decide", "ir_after", "kernel_order_reasons", "load",
     "lower", "place", "prepared", "run_stages", "schedule", "select_variant", "source", "specialise",
     "specialise_for", "statements",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 from kgen.families import facts_of
 from kgen.lowering import LoweredStep
+from kgen.schedule.cost import coarse
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.column_search import column_seconds
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.row_cost import row_seconds
 from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule
+from kgen.schedule.step_layout import Placed
 from kgen.schedule.target import Target
 from kgen.schedule.traffic import KernelTraffic, traffic
 
@@ -28,3 +32,16 @@ def seconds_of(step: LoweredStep, target: Target) -> float:
 
 def traffic_of(step: LoweredStep) -> KernelTraffic:
     return traffic(step.schedule, step.step, step.placed.space, step.placed.itemsizes)
+
+
+def least_seconds_of(placed: Placed, target: Target) -> float:
+    """What a kernel takes with any schedule, at least: by the fastest of the rates, over extents as predictions take
+    them."""
+    tuning, space = target.tuning, coarse(placed.space)
+    moved = 0.0
+    for size, strides in zip(placed.itemsizes, space.strides, strict=True):
+        own = [(n, step) for n, step in zip(space.shape, strides, strict=True) if step]
+        reach = 1 + sum((n - 1) * step for n, step in own)
+        moved += size * min(math.prod(n for n, _ in own), reach)
+    memory = max(r.memory for r in (tuning.traffic, tuning.gathered_rates, tuning.costs, tuning.chunk_costs))
+    return min(tuning.traffic.launch, tuning.gathered_rates.launch) + moved / memory

@@ -15,7 +15,7 @@ from kgen.schedule.target import PORTABLE, Target
 from kgen.source import Source
 
 if TYPE_CHECKING:
-    from kgen.pipeline import Ahead
+    from kgen.variant_search import Ahead
 
 MAX_CACHED_LAYOUTS = 1024  # then the cache is cleared
 

@@ -7,7 +7,6 @@ instructions.  Each is counted for the walk of a schedule; ``CostModel`` (``kgen
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from math import prod
 
 from kgen.layout.iterator import IterationSpace
@@ -81,7 +80,7 @@ def run(extents: Sequence[float], order: Iterable[int], shape: Sequence[int], el
 def pieces(t: Traffic, extents: Extents, unit: int) -> float:
     """The aligned pieces of ``unit`` bytes that an operand has in a box."""
     span, count = float(t.size), 1.0
-    for step, n in sorted((s * t.size, n) for s, n in zip(t.strides, extents, strict=True) if s and n > 1):
+    for step, n in sorted([(s * t.size, n) for s, n in zip(t.strides, extents, strict=True) if s and n > 1]):
         if step <= max(span, unit):
             span = max(span, (n - 1) * step + span)
         else:
@@ -98,7 +97,7 @@ def touched(t: Traffic) -> float:
     lanes = (max(1.0, first / apart), *t.warp[1:])
     return max(
         1.0,
-        min(WARP, pieces(replace(t, strides=steps, size=t.size), lanes, LINE)),
+        min(WARP, pieces(Traffic(t.warp, t.requests, t.size, steps, t.misaligned, t.reads), lanes, LINE)),
         t.size * prod(t.warp) / t.requests / LINE,
     )
 

@@ -84,7 +84,7 @@ def touched(box: Sequence[int], strides: Sequence[int], size: int, unit: int) ->
     """Bytes of the aligned units that the elements of a box lie in, as expected where its runs begin anywhere.
     ``size``: of an element, in bytes."""
     run, runs, even = size, 1, True
-    for step, extent in sorted((abs(s) * size, n) for s, n in zip(strides, box, strict=True) if s and n > 1):
+    for step, extent in sorted([(abs(s) * size, n) for s, n in zip(strides, box, strict=True) if s and n > 1]):
         if step <= max(run, unit):
             run += (extent - 1) * step
         else:

@@ -3,16 +3,20 @@ traffic chooses them, and that they compute the same."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
+from benchmarks.random_programs import program
+from kgen import variant_search
 from kgen.dtypes import BY_NAME
-from kgen.lowering import Lowered
+from kgen.lowering import Lowered, LoweredStep
 from kgen.operands import ArrayOperand, Operands
 from kgen.pipeline import load, lower
-from kgen.schedule.target import HOPPER
+from kgen.predicted import least_seconds_of, seconds_of
+from kgen.schedule.target import HOPPER, Target
 from tests.reductions.bits.ways import run_every_way
 
 Given = tuple[str, tuple[int, ...], tuple[int, ...]]  #: dtype, shape, strides
@@ -21,6 +25,12 @@ Given = tuple[str, tuple[int, ...], tuple[int, ...]]  #: dtype, shape, strides
 def lowered(text: str, **arrays: Given) -> Lowered:
     operands = {name: ArrayOperand(BY_NAME[dtype], shape, strides) for name, (dtype, shape, strides) in arrays.items()}
     return lower(load(text), Operands(operands), HOPPER)
+
+
+def of_seed(seed: int) -> Lowered:
+    one = program(seed)
+    operands = {n: ArrayOperand(BY_NAME[o.dtype], o.shape, o.strides) for n, o in one.operands.items()}
+    return lower(load(one.text), Operands(operands), HOPPER)
 
 
 def templates(found: Lowered) -> list[str]:
@@ -119,3 +129,26 @@ def test_every_way_has_the_same_bits(order: tuple[int, ...]) -> None:
             for mine, first in zip(run.results, runs[0].results, strict=True):
                 assert np.array_equal(mine, first), run.name
     assert "stored" in seen
+
+
+@pytest.mark.parametrize("seed", [90001, 90067, 90102, 90146, 90156, 90231, 90245, 90390, 90393])
+def test_variants_that_take_too_long_are_not_decided(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same variant as when all kernels of all variants are decided; none takes less than what it takes at least."""
+    decided: list[float] = []
+
+    def counted(step: LoweredStep, target: Target) -> float:
+        decided.append(seconds_of(step, target))
+        return decided[-1]
+
+    monkeypatch.setattr(variant_search, "seconds_of", counted)
+    found, few = of_seed(seed), len(decided)
+
+    def all_decided(limit: float, kernels: Sequence[variant_search.Undecided], *rest: Any) -> float:
+        seconds = [counted(kernel.decide(), HOPPER) for kernel in kernels]
+        assert all(least_seconds_of(k.placed, HOPPER) <= s for k, s in zip(kernels, seconds, strict=True))
+        return sum(seconds)
+
+    monkeypatch.setattr(variant_search, "_seconds_within", all_decided)
+    whole = of_seed(seed)
+    assert (found.specialised.graph, found.schedules) == (whole.specialised.graph, whole.schedules)
+    assert few < len(decided) - few
