@@ -3,7 +3,8 @@
     python -m benchmarks.launcher [--out benchmarks/results]
 
 Calls are timed in C++ (``launcher.cu``).  Kernels are timed in CUDA graphs that go through sets of arrays larger than
-L2; the copy beside them moves as many bytes.  Needs torch and nvcc.
+L2; the copy beside them moves as many bytes.  Needs torch and nvcc; calls through TVM-FFI are timed where
+apache-tvm-ffi is installed.
 """
 
 from __future__ import annotations
@@ -13,16 +14,20 @@ import ctypes
 import json
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import torch
 
 import kgen
+from benchmarks.calls import check_extension
 from benchmarks.timing import Copy, Graph
 from kgen import pipeline
 from kgen.aot import aot_module
@@ -96,12 +101,13 @@ def main() -> None:
         with ThreadPoolExecutor(8) as pool:
             files = dict(zip(FILES, pool.map(lambda n: build(n, folder), FILES), strict=True))
         calls = call_times(folder)
+        python = python_times(folder) if find_spec("tvm_ffi") else {}
         kernels = {what: times(file, folder, arrays) for what, (file, arrays) in WORKLOADS.items()}
-    text = report(calls, kernels, files)
+    text = report(calls, python, kernels, files)
     print(text)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "launcher.md").write_text(text, encoding="utf-8")
-    facts = {"calls_us": calls, "kernels_us": kernels, "files": files}
+    facts = {"calls_us": calls, "python_calls_us": python, "kernels_us": kernels, "files": files}
     (options.out / "launcher.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
@@ -132,6 +138,35 @@ def call_times(folder: Path) -> dict[str, float]:
     status = library.measure(*(ctypes.c_void_p(x.data_ptr()) for x in arrays), ctypes.c_void_p(stream), found)
     assert status == 0, status
     return dict(zip(("cuLaunchKernel", "launcher, contiguous", "launcher, rows"), found, strict=True))
+
+
+def python_times(folder: Path, rounds: int = 9, number: int = 1500) -> dict[str, float]:
+    """Microseconds of calls from Python, by kgen and through TVM-FFI, in rounds that alternate."""
+    import tvm_ffi
+
+    check_extension()
+    (folder / "axpy.k").write_text(ADD, encoding="utf-8")
+    build = ["build", "axpy.k", "-o", "libaxpy.so", "--dtypes", "f32", "--abi", "tvm-ffi"]
+    major, minor = torch.cuda.get_device_capability()
+    subprocess.run([sys.executable, "-m", "kgen", *build, "--arch", f"sm_{major}{minor}"], check=True, cwd=folder)
+    function, kernel = tvm_ffi.load_module(str(folder / "libaxpy.so")).axpy, kgen.jit(ADD)
+    x, y, out = (torch.zeros(2000, device="cuda") for _ in range(3))
+    plan = kernel.plan(x, y, out=out)
+    ways: dict[str, Callable[[], Any]] = {
+        "kgen, out=": lambda: kernel(x, y, out=out, a=2.0),
+        "TVM-FFI": lambda: function(x, y, out, 2.0),
+        "kgen, plan()": plan,
+        "torch.add(out=)": lambda: torch.add(y, x, alpha=2.0, out=out),
+    }
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, call in ways.items():
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            for _ in range(number):
+                call()
+            found[name].append((time.perf_counter() - start) / number)
+    return {name: median(values[1:]) * 1e6 for name, values in found.items()}
 
 
 class Call:
@@ -188,13 +223,21 @@ def times(name: str, folder: Path, arrays: Arrays) -> dict[str, float]:
     return {n: sorted(values)[1] * 1e6 for n, values in found.items()}
 
 
-def report(calls: dict[str, float], kernels: dict[str, dict[str, float]], files: dict[str, dict[str, float]]) -> str:
+def report(
+    calls: dict[str, float],
+    python: dict[str, float],
+    kernels: dict[str, dict[str, float]],
+    files: dict[str, dict[str, float]],
+) -> str:
     """All tables."""
     lines = [f"# Generated files: {torch.cuda.get_device_name()}, torch {torch.__version__}", ""]
     lines += ["Written by `python -m benchmarks.launcher`.", ""]
     raw = calls["cuLaunchKernel"]
     lines += ["| call from C++, 2,000 elements | us | / cuLaunchKernel |", "|---|---|---|"]
     lines += [f"| {n} | {us:.2f} | {us / raw:.2f} |" for n, us in calls.items()]
+    if python:
+        lines += ["", "| call from Python, 2,000 elements | us | / kgen |", "|---|---|---|"]
+        lines += [f"| {n} | {us:.2f} | {us / python['kgen, out=']:.2f} |" for n, us in python.items()]
     lines += ["", "| kernel | copy, us | Python, us | file, us | file / Python |", "|---|---|---|---|---|"]
     for what, t in kernels.items():
         ratio = t["file"] / t["python"]
