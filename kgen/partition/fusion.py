@@ -104,6 +104,7 @@ class Fuser:
         self.read = _read(self.ops)
         self.stored = orders.stored
         self.fills = orders.fills
+        self.filling = frozenset[int]().union(*orders.fills.values())
 
     def kernels(self, stores: Sequence[int]) -> list[FusedKernel]:
         """The kernels for these stores and for the buffers that they need, in order."""
@@ -125,14 +126,16 @@ class Fuser:
 
     def _units(self, stores: Sequence[int], merged: frozenset[int], separate: frozenset[int]) -> list[Unit]:
         """One unit for each store and each buffer.  Two kinds of stores share one: those without reductions that have
-        the same shape and operands, and ``merged`` updates that can walk the same space."""
+        the same shape and operands, and ``merged`` updates that can walk the same space.  What fills a buffer of the
+        program shares none with updates: a kernel between them may read that buffer, and what they update."""
         units: list[Unit] = []
-        alike: dict[tuple[Shape, int, int | None], list[int]] = {}
+        alike: dict[tuple[Shape, int, int | None, bool], list[int]] = {}
         together: dict[KernelSpace, list[int]] = {}
         for store in stores:
             read = self.read[store]
             if read is not None and store not in merged:
-                key = (self.ops[store].shape, read if self.separates else 0, self.refilled(store))
+                reads = read if self.separates else 0
+                key = (self.ops[store].shape, reads, self.refilled(store), store in self.filling)
                 alike.setdefault(key, []).append(store)
                 continue
             trace = self.tracer.alone(store, separate=store in separate)

@@ -114,3 +114,26 @@ def test_updates_are_done_once(device: str) -> None:
     x, table = integers(len(PLACES), 64), np.zeros((7, 64), "float32")
     k: Any = kgen.jit("input x, i\ninout table\ntable[i] += x / sum(abs(x), axis=-1, keepdims=true)", device=device)
     assert len(k.explain(x=x, i=PLACES, table=table).to_dict()["kernels"]) == 2
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_rows_of_one_element(device: str, columns: int) -> None:
+    """They are written at computed places beside their sums."""
+    x, table = integers(len(PLACES), columns), np.zeros((7, columns), "float32")
+    k: Any = kgen.jit("input x, i\ninout table\ns = sum(x, axis=1)\ntable[i] = x - expand(s, axis=1)", device=device)
+    np.testing.assert_array_equal(k(x=x, i=PLACES, table=table), x.sum(1))
+    want = np.zeros_like(table)
+    want[ROWS[INSIDE]] = (x - x.sum(1, keepdims=True))[INSIDE]
+    np.testing.assert_array_equal(table, want)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_rows_of_an_updated_array(device: str, columns: int) -> None:
+    """What is computed from it is taken in another order before the update."""
+    x, a = integers(len(PLACES), columns), integers(len(PLACES), columns) + 1
+    k: Any = kgen.jit(
+        "input x, i\ninout a\na = a + x\nlet t = a - min(a, axis=1, keepdims=true)\nout = t[i]", device=device
+    )
+    after = a + x
+    np.testing.assert_array_equal(k(x=x, i=PLACES[:2], a=a), (after - after.min(1, keepdims=True))[PLACES[:2]])
+    np.testing.assert_array_equal(a, after)

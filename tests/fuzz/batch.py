@@ -47,15 +47,20 @@ class Batch:
     compiled_as: dict[str, Sequence[str]] = field(default_factory=dict)  # text -> names of its kernels in the module
 
     def compile(self) -> None:
-        """Texts that differ in names and comments alone are compiled once."""
+        """Texts that differ in names and comments alone are compiled once; kernels of one name get a number."""
         if self.texts:
-            kernels = [k for names in self.texts.values() for k in names]
-            assert len(set(kernels)) == len(kernels), "kernels of one batch need names of their own"
             distinct: dict[str, tuple[str, Sequence[str]]] = {}
-            for text, names in self.texts.items():
+            used: set[str] = set()
+            for number, (text, names) in enumerate(self.texts.items()):
                 edited = self.edit.get(text, text)
-                first = distinct.setdefault(nameless(edited, self.named[text]), (edited, names))
-                self.compiled_as[text] = first[1]
+                code = nameless(edited, self.named[text])
+                if code not in distinct:
+                    again = {name: f"{name}_{number}" for name in names if name in used}
+                    for name, other in again.items():
+                        edited = re.sub(rf"\b{name}\b", other, edited)
+                    distinct[code] = edited, [again.get(name, name) for name in names]
+                    used.update(names)
+                self.compiled_as[text] = distinct[code][1]
             compiled = [name for _, names in distinct.values() for name in names]
             text = joined(list(distinct.values()))
             self.module = _load(text, compiled, name="batch.cu", sanitize=self.sanitize)

@@ -265,7 +265,7 @@ class _Generator:
             keep, condition = np.broadcast_to(other.array > 0, shape), f" if {other.text} > 0"
         kind = rng.choice(("+=", "min=", "max=", "="))
         lines.append(f"{text} {kind} cast<{target.dtype}>({value.text}){condition}")
-        want[name] = _updated(target, at, value.array, keep, kind)
+        want[name] = updated(target, at, value.array, keep, kind)
         return name
 
     def _output_of(self, of: Value, shape: tuple[int, ...]) -> Value:
@@ -298,7 +298,7 @@ def _shown(axes: tuple[int, ...]) -> str:
     return str(axes) if len(axes) > 1 else str(axes[0])
 
 
-def _updated(target: Array, at: Sequence[Array], values: Array, keep: Array, kind: str) -> Array:
+def updated(target: Array, at: Sequence[Array], values: Array, keep: Array, kind: str) -> Array:
     """The target after an update, element by element in C order."""
     found = target.copy()
     for element in np.ndindex(*values.shape):

@@ -40,9 +40,10 @@ def failures(subjects: Sequence[Subject], count: Count) -> Iterator[tuple[Subjec
         for number, subject in enumerate(subjects):
             try:
                 ready = subject.prepare(f"k{number}", "cpu")
-                with collecting(batch), suppress(Collected):
-                    ready.call()
-                ready.restore()
+                for one in (ready, *ready.others):
+                    with collecting(batch), suppress(Collected):
+                        one.call()
+                    one.restore()
                 prepared.append((subject, ready))
             except Refused as refusal:
                 count.refused[str(refusal)] += 1

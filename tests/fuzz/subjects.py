@@ -11,7 +11,7 @@ import numpy as np
 from kgen import KgenError, jit
 from kgen.kernel import Kernel
 
-from . import reach, reductions, updates
+from . import reach, reductions, rows, updates
 from .arrays import Array, Recipe
 from .generate import generate
 from .harness import Refused, failure, prepare, verify
@@ -19,6 +19,8 @@ from .program import Arguments, Call
 from .reductions import Program
 from .test_reductions import OUTS, as_tuple, assert_close, is_refused, outs_of, reference
 from .test_updates import assert_equal
+
+VARIANTS = 3  # calls of a program of rows, each with other extents
 
 
 @dataclass(slots=True)
@@ -35,6 +37,7 @@ class Ready:
     elements: int
     exact: bool  # one result is defined
     copied: bool  # by every call: unaligned, or in the other byte order
+    others: tuple[Ready, ...] = ()  # the same kernel with other arguments
 
     def call(self) -> tuple[Any, ...]:
         return as_tuple(invoked(self.kernel, self.arguments))
@@ -154,14 +157,22 @@ class Reducing:
 
 @dataclass(frozen=True, slots=True)
 class Reaching:
-    """A program of ``reach.generate``, whose results are NumPy's."""
+    """A program of ``reach.generate`` or ``rows.generate``, whose results are NumPy's."""
 
+    kind: str
     seed: int
-    kind: str = "reach"
 
     def prepare(self, name: str, device: str) -> Ready:
-        program = reach.generate(self.seed)
-        kernel = jit(program.text, device=device, name=name, deterministic=program.deterministic)
+        if self.kind == "reach":
+            programs = [reach.generate(self.seed)]
+        else:
+            programs = [rows.generate(self.seed, variant) for variant in range(VARIANTS)]
+        first = programs[0]
+        kernel = jit(first.text, device=device, name=name, deterministic=first.deterministic)
+        ready, *others = (self._with(kernel, program) for program in programs)
+        return replace(ready, others=tuple(others))
+
+    def _with(self, kernel: Kernel, program: reach.Program) -> Ready:
         inputs = {name: program.inputs[name] for name in kernel.inputs}
         keep = {name: np.array(array) for name, array in inputs.items()}
 
@@ -175,7 +186,8 @@ class Reaching:
         return Ready(kernel, Arguments(inputs, {}, None, None), keep, check, elements, exact=True, copied=False)
 
     def report(self, problem: Exception, device: str, *, small: bool) -> str:
-        return f"reach.generate({self.seed}): {problem!r}\n{reach.generate(self.seed).text}"
+        text = (reach if self.kind == "reach" else rows).generate(self.seed).text
+        return f"{self.kind}.generate({self.seed}): {problem!r}\n{text}"
 
 
 def alone(subject: Subject, device: str) -> None:
@@ -189,7 +201,7 @@ def alone(subject: Subject, device: str) -> None:
 
 
 def on_host(ready: Ready, *, calls: int) -> None:
-    """So many calls, of which the third is recognised, and a plan."""
+    """So many calls, of which the third is recognised, and a plan; then calls with other arguments, and again."""
     for _ in range(calls):
         ready.check(ready.call(), ready.arguments)
         ready.restore()
@@ -198,18 +210,21 @@ def on_host(ready: Ready, *, calls: int) -> None:
         for _ in range(2):
             ready.check(as_tuple(plan()), ready.arguments)
             ready.restore()
+    for other in (*ready.others, ready) if ready.others else ():
+        other.check(other.call(), other.arguments)
+        other.restore()
 
 
 #: Of twenty seeds, so many are of each kind.
-SHARES = (("elementwise", 10), ("reductions", 4), ("updates", 3), ("reach", 3))
+SHARES = (("elementwise", 9), ("reductions", 4), ("updates", 3), ("reach", 2), ("rows", 2))
 _KINDS = [kind for kind, share in SHARES for _ in range(share)]
 
 
 def subject(seed: int) -> Subject:
     """The program of a seed: the kind follows from it, too."""
     kind = _KINDS[seed % len(_KINDS)]
-    if kind == "reach":
-        return Reaching(seed)
+    if kind in ("reach", "rows"):
+        return Reaching(kind, seed)
     return Elementwise(generate(seed)) if kind == "elementwise" else Reducing(kind, seed)
 
 

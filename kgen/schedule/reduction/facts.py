@@ -76,8 +76,8 @@ class RowFacts(Facts):
     @cached_property
     def scatters_results(self) -> bool:
         """Whether one element a row is stored at a computed place, which only kernels along rows do."""
-        ops = enumerate(self.step.graph.ops)
-        return any(isinstance(op.attr, Scatter) and not self.step.varies_along_row(n) for n, op in ops)
+        ops, alone = enumerate(self.step.graph.ops), self.step.kept == len(self.step.shape)
+        return any(isinstance(op.attr, Scatter) and (alone or not self.step.varies_along_row(n)) for n, op in ops)
 
     @cached_property
     def state_bytes(self) -> int:
