@@ -567,12 +567,12 @@ static int launch_axpy_reversed_boxes_32x128_4d(const Arguments& a, const Space&
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
-    const long long n = kgen_ceil_div((shape[0] * shape[1]), 32) * kgen_ceil_div((shape[2] * shape[3]), 128);
+    const long long n = kgen_ceil_div(shape[0] * shape[1], 32) * kgen_ceil_div(shape[2] * shape[3], 128);
     axpy_reversed_boxes_32x128_4d_layout layout;
     layout.width = (int)(shape[0] * shape[1]);
     layout.height = (int)(shape[2] * shape[3]);
     for (int d = 0; d < 1; ++d) {
-        layout.extent[d] = (unsigned int)kgen_ceil_div((shape[0] * shape[1]), 32);
+        layout.extent[d] = (unsigned int)kgen_ceil_div(shape[0] * shape[1], 32);
         layout.magic[d] = magic_of<unsigned int>(layout.extent[d]);
         layout.shift[d] = (unsigned int)kgen_shift(layout.extent[d]);
         layout.width_extent[d] = (unsigned int)shape[0];

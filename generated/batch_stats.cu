@@ -603,7 +603,7 @@ static int launch_batch_stats_reduce_long_split(const Arguments& a, const Space&
     const long long width = shape[0] * shape[1];
     const long long row_blocks = rows;
     const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 32768), 2048), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 32768)) * 32768;
+    const long long span = kgen_ceil_div(width, most_spans * 32768) * 32768;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
     const batch_stats_reduce_long_split_layout layout = {
@@ -617,7 +617,7 @@ static int launch_batch_stats_reduce_long_split(const Arguments& a, const Space&
         {(unsigned int)kgen_shift(shape[0])},
     };
     const Scratch scratch1 = {a.scratch};
-    const Scratch scratch2 = {a.scratch + kgen_ceil_div((partials * 12), 256) * 256};
+    const Scratch scratch2 = {a.scratch + kgen_ceil_div(partials * 12, 256) * 256};
     if (const int status = zero(scratch2, row_blocks * 4, a.stream)) return status;
     return launch(batch_stats_reduce_long_split, row_blocks, spans, 512, true, a.stream,
                   a.image_ptr, a.mu_ptr, a.sigma2_ptr, scratch1, scratch2, layout);
@@ -630,10 +630,10 @@ static long long scratch_of_batch_stats_reduce_long_split(const Space& space)
     const long long width = shape[0] * shape[1];
     const long long row_blocks = rows;
     const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 32768), 2048), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 32768)) * 32768;
+    const long long span = kgen_ceil_div(width, most_spans * 32768) * 32768;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
-    return (kgen_ceil_div((partials * 12), 256) * 256) + (kgen_ceil_div((row_blocks * 4), 256) * 256);
+    return (kgen_ceil_div(partials * 12, 256) * 256) + (kgen_ceil_div(row_blocks * 4, 256) * 256);
 }
 
 const Operand OPERANDS[] = {

@@ -702,9 +702,9 @@ static int launch_batch_stats_channels_last_columns_split(const Arguments& a, co
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(kgen_ceil_div(shape[1], 4), 8);
     const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 128), kgen_ceil_div(((396 - kgen_max(row_blocks, 1)) + 1),
+        kgen_max(kgen_min(kgen_ceil_div(width, 128), kgen_ceil_div((396 - kgen_max(row_blocks, 1)) + 1,
             kgen_max(row_blocks, 1))), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 128)) * 128;
+    const long long span = kgen_ceil_div(width, most_spans * 128) * 128;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = (row_blocks * spans) * 32;
     const batch_stats_channels_last_columns_split_layout layout = {
@@ -714,7 +714,7 @@ static int launch_batch_stats_channels_last_columns_split(const Arguments& a, co
         {(int)((shape[0] > 1) ? strides[2][0] : 0)},
     };
     const Scratch scratch1 = {a.scratch};
-    const Scratch scratch2 = {a.scratch + kgen_ceil_div((partials * 12), 256) * 256};
+    const Scratch scratch2 = {a.scratch + kgen_ceil_div(partials * 12, 256) * 256};
     if (const int status = zero(scratch2, row_blocks * 4, a.stream)) return status;
     return launch(batch_stats_channels_last_columns_split, row_blocks, spans, 256, false, a.stream,
                   a.image_ptr, a.mu_ptr, a.sigma2_ptr, scratch1, scratch2, layout);
@@ -726,12 +726,12 @@ static long long scratch_of_batch_stats_channels_last_columns_split(const Space&
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(kgen_ceil_div(shape[1], 4), 8);
     const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 128), kgen_ceil_div(((396 - kgen_max(row_blocks, 1)) + 1),
+        kgen_max(kgen_min(kgen_ceil_div(width, 128), kgen_ceil_div((396 - kgen_max(row_blocks, 1)) + 1,
             kgen_max(row_blocks, 1))), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 128)) * 128;
+    const long long span = kgen_ceil_div(width, most_spans * 128) * 128;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = (row_blocks * spans) * 32;
-    return (kgen_ceil_div((partials * 12), 256) * 256) + (kgen_ceil_div((row_blocks * 4), 256) * 256);
+    return (kgen_ceil_div(partials * 12, 256) * 256) + (kgen_ceil_div(row_blocks * 4, 256) * 256);
 }
 
 const Operand OPERANDS[] = {

@@ -692,9 +692,9 @@ static int launch_batch_stats_pixels_columns_3_split(const Arguments& a, const S
     const long long width = shape[0];
     const long long row_blocks = 1;
     const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 12288), kgen_ceil_div(((264 - kgen_max(row_blocks, 1)) + 1),
+        kgen_max(kgen_min(kgen_ceil_div(width, 12288), kgen_ceil_div((264 - kgen_max(row_blocks, 1)) + 1,
             kgen_max(row_blocks, 1))), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 12288)) * 12288;
+    const long long span = kgen_ceil_div(width, most_spans * 12288) * 12288;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = (row_blocks * spans) * 3;
     const batch_stats_pixels_columns_3_split_layout layout = {
@@ -702,7 +702,7 @@ static int launch_batch_stats_pixels_columns_3_split(const Arguments& a, const S
         (int)span,
     };
     const Scratch scratch1 = {a.scratch};
-    const Scratch scratch2 = {a.scratch + kgen_ceil_div((partials * 16), 256) * 256};
+    const Scratch scratch2 = {a.scratch + kgen_ceil_div(partials * 16, 256) * 256};
     if (const int status = zero(scratch2, row_blocks * 4, a.stream)) return status;
     return launch(batch_stats_pixels_columns_3_split, row_blocks, spans, 288, false, a.stream,
                   a.image_ptr, a.mu_ptr, a.sigma2_ptr, scratch1, scratch2, layout);
@@ -714,12 +714,12 @@ static long long scratch_of_batch_stats_pixels_columns_3_split(const Space& spac
     const long long width = shape[0];
     const long long row_blocks = 1;
     const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 12288), kgen_ceil_div(((264 - kgen_max(row_blocks, 1)) + 1),
+        kgen_max(kgen_min(kgen_ceil_div(width, 12288), kgen_ceil_div((264 - kgen_max(row_blocks, 1)) + 1,
             kgen_max(row_blocks, 1))), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 12288)) * 12288;
+    const long long span = kgen_ceil_div(width, most_spans * 12288) * 12288;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = (row_blocks * spans) * 3;
-    return (kgen_ceil_div((partials * 16), 256) * 256) + (kgen_ceil_div((row_blocks * 4), 256) * 256);
+    return (kgen_ceil_div(partials * 16, 256) * 256) + (kgen_ceil_div(row_blocks * 4, 256) * 256);
 }
 
 const Operand OPERANDS[] = {

@@ -623,7 +623,7 @@ static int launch_cosine_chunks_columns(const Arguments& a, const Space& space)
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(((8 * shape[2]) * kgen_ceil_div(shape[1], 32)), 256);
+    const long long row_blocks = kgen_ceil_div((8 * shape[2]) * kgen_ceil_div(shape[1], 32), 256);
     const cosine_chunks_columns_layout layout = {
         {(shape[2] != 1) ? strides[0][2] : 0},
         {(shape[2] != 1) ? strides[2][2] : 0},

@@ -643,7 +643,7 @@ static int launch_cross_entropy_by_label_reduce_long_split(const Arguments& a, c
     const long long width = shape[0];
     const long long row_blocks = rows;
     const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 65536), 4096), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 65536)) * 65536;
+    const long long span = kgen_ceil_div(width, most_spans * 65536) * 65536;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
     const cross_entropy_by_label_reduce_long_split_layout layout = {
@@ -653,7 +653,7 @@ static int launch_cross_entropy_by_label_reduce_long_split(const Arguments& a, c
         (int)span,
     };
     const Scratch scratch1 = {a.scratch};
-    const Scratch scratch2 = {a.scratch + kgen_ceil_div((partials * 8), 256) * 256};
+    const Scratch scratch2 = {a.scratch + kgen_ceil_div(partials * 8, 256) * 256};
     if (const int status = zero(scratch2, row_blocks * 4, a.stream)) return status;
     return launch(cross_entropy_by_label_reduce_long_split, row_blocks, spans, 512, true, a.stream,
                   a.logits_ptr, a.label_ptr, a.loss_ptr, a.logits_shape, a.size_n1, scratch1, scratch2, layout);
@@ -666,10 +666,10 @@ static long long scratch_of_cross_entropy_by_label_reduce_long_split(const Space
     const long long width = shape[0];
     const long long row_blocks = rows;
     const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 65536), 4096), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 65536)) * 65536;
+    const long long span = kgen_ceil_div(width, most_spans * 65536) * 65536;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
-    return (kgen_ceil_div((partials * 8), 256) * 256) + (kgen_ceil_div((row_blocks * 4), 256) * 256);
+    return (kgen_ceil_div(partials * 8, 256) * 256) + (kgen_ceil_div(row_blocks * 4, 256) * 256);
 }
 
 const Operand OPERANDS[] = {

@@ -968,14 +968,14 @@ static int launch_dequantize_rows_rows_2d_64bit2(const Arguments& a, const Space
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
-    const long long n = kgen_ceil_div((shape[0] + 7), 8) * shape[1];
+    const long long n = kgen_ceil_div(shape[0] + 7, 8) * shape[1];
     const dequantize_rows_rows_2d_64bit2_layout layout = {
         {(shape[1] != 1) ? strides[0][1] : 0},
         {(shape[1] != 1) ? strides[2][1] : 0},
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div((shape[0] + 7), 8)},
-        {(unsigned int)kgen_magic(kgen_ceil_div((shape[0] + 7), 8))},
-        {(unsigned int)kgen_shift(kgen_ceil_div((shape[0] + 7), 8))},
+        {(unsigned int)kgen_ceil_div(shape[0] + 7, 8)},
+        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0] + 7, 8))},
+        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0] + 7, 8))},
     };
     return launch(dequantize_rows_rows_2d_64bit2, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.q_ptr, a.scale_ptr, a.out_ptr, layout, (unsigned int)n);
@@ -985,12 +985,12 @@ static int launch_dequantize_rows_rows_2d_64bit4(const Arguments& a, const Space
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
-    const long long n = kgen_ceil_div((shape[0] + 7), 8) * shape[1];
+    const long long n = kgen_ceil_div(shape[0] + 7, 8) * shape[1];
     const dequantize_rows_rows_2d_64bit4_layout layout = {
         shape[0],
-        {kgen_ceil_div((shape[0] + 7), 8)},
-        {kgen_magic64(kgen_ceil_div((shape[0] + 7), 8))},
-        {kgen_shift(kgen_ceil_div((shape[0] + 7), 8))},
+        {kgen_ceil_div(shape[0] + 7, 8)},
+        {kgen_magic64(kgen_ceil_div(shape[0] + 7, 8))},
+        {kgen_shift(kgen_ceil_div(shape[0] + 7, 8))},
         {(shape[1] != 1) ? strides[0][1] : 0},
         {(shape[1] != 1) ? strides[2][1] : 0},
     };

@@ -1146,15 +1146,15 @@ static int launch_gelu_any_rows_rows_2d_64bit2(const Arguments& a, const Space& 
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
-    const long long n = kgen_ceil_div((shape[0] + 7), 8) * shape[1];
+    const long long n = kgen_ceil_div(shape[0] + 7, 8) * shape[1];
     const gelu_any_rows_rows_2d_64bit2_layout layout = {
-        {(kgen_min(((shape[0] - 1) * strides[2][0]), 0) + kgen_min(((shape[1] - 1) * strides[2][1]), 0)) + 8,
-            (kgen_max(((shape[0] - 1) * strides[2][0]), 0) + kgen_max(((shape[1] - 1) * strides[2][1]), 0)) - 15},
+        {(kgen_min((shape[0] - 1) * strides[2][0], 0) + kgen_min((shape[1] - 1) * strides[2][1], 0)) + 8,
+            (kgen_max((shape[0] - 1) * strides[2][0], 0) + kgen_max((shape[1] - 1) * strides[2][1], 0)) - 15},
         {(shape[1] != 1) ? strides[0][1] : 0},
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div((shape[0] + 7), 8)},
-        {(unsigned int)kgen_magic(kgen_ceil_div((shape[0] + 7), 8))},
-        {(unsigned int)kgen_shift(kgen_ceil_div((shape[0] + 7), 8))},
+        {(unsigned int)kgen_ceil_div(shape[0] + 7, 8)},
+        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0] + 7, 8))},
+        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0] + 7, 8))},
     };
     return launch(gelu_any_rows_rows_2d_64bit2, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.x_ptr, a.bias_ptr, a.y_ptr, layout, (unsigned int)n);
@@ -1164,14 +1164,14 @@ static int launch_gelu_any_rows_rows_2d_64bit4(const Arguments& a, const Space& 
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
-    const long long n = kgen_ceil_div((shape[0] + 7), 8) * shape[1];
+    const long long n = kgen_ceil_div(shape[0] + 7, 8) * shape[1];
     const gelu_any_rows_rows_2d_64bit4_layout layout = {
-        {(kgen_min(((shape[0] - 1) * strides[2][0]), 0) + kgen_min(((shape[1] - 1) * strides[2][1]), 0)) + 8,
-            (kgen_max(((shape[0] - 1) * strides[2][0]), 0) + kgen_max(((shape[1] - 1) * strides[2][1]), 0)) - 15},
+        {(kgen_min((shape[0] - 1) * strides[2][0], 0) + kgen_min((shape[1] - 1) * strides[2][1], 0)) + 8,
+            (kgen_max((shape[0] - 1) * strides[2][0], 0) + kgen_max((shape[1] - 1) * strides[2][1], 0)) - 15},
         shape[0],
-        {kgen_ceil_div((shape[0] + 7), 8)},
-        {kgen_magic64(kgen_ceil_div((shape[0] + 7), 8))},
-        {kgen_shift(kgen_ceil_div((shape[0] + 7), 8))},
+        {kgen_ceil_div(shape[0] + 7, 8)},
+        {kgen_magic64(kgen_ceil_div(shape[0] + 7, 8))},
+        {kgen_shift(kgen_ceil_div(shape[0] + 7, 8))},
         {(shape[1] != 1) ? strides[0][1] : 0},
     };
     return launch(gelu_any_rows_rows_2d_64bit4, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
@@ -1182,13 +1182,13 @@ static int launch_gelu_any_rows_rows_2d_64bit5(const Arguments& a, const Space& 
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
-    const long long n = kgen_ceil_div((shape[0] + 7), 8) * shape[1];
+    const long long n = kgen_ceil_div(shape[0] + 7, 8) * shape[1];
     const gelu_any_rows_rows_2d_64bit5_layout layout = {
         {(shape[1] != 1) ? strides[0][1] : 0},
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div((shape[0] + 7), 8)},
-        {(unsigned int)kgen_magic(kgen_ceil_div((shape[0] + 7), 8))},
-        {(unsigned int)kgen_shift(kgen_ceil_div((shape[0] + 7), 8))},
+        {(unsigned int)kgen_ceil_div(shape[0] + 7, 8)},
+        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0] + 7, 8))},
+        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0] + 7, 8))},
     };
     return launch(gelu_any_rows_rows_2d_64bit5, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.x_ptr, a.bias_ptr, a.y_ptr, layout, (unsigned int)n);
@@ -1213,12 +1213,12 @@ static int launch_gelu_any_rows_rows_2d_64bit6(const Arguments& a, const Space& 
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
-    const long long n = kgen_ceil_div((shape[0] + 7), 8) * shape[1];
+    const long long n = kgen_ceil_div(shape[0] + 7, 8) * shape[1];
     const gelu_any_rows_rows_2d_64bit6_layout layout = {
         shape[0],
-        {kgen_ceil_div((shape[0] + 7), 8)},
-        {kgen_magic64(kgen_ceil_div((shape[0] + 7), 8))},
-        {kgen_shift(kgen_ceil_div((shape[0] + 7), 8))},
+        {kgen_ceil_div(shape[0] + 7, 8)},
+        {kgen_magic64(kgen_ceil_div(shape[0] + 7, 8))},
+        {kgen_shift(kgen_ceil_div(shape[0] + 7, 8))},
         {(shape[1] != 1) ? strides[0][1] : 0},
     };
     return launch(gelu_any_rows_rows_2d_64bit6, kgen_ceil_div(n, 256), 1, 256, true, a.stream,

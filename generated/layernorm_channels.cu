@@ -651,7 +651,7 @@ static int launch_layernorm_channels_columns_regs96(const Arguments& a, const Sp
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div((kgen_ceil_div(shape[1], 8) * shape[2]), 16);
+    const long long row_blocks = kgen_ceil_div(kgen_ceil_div(shape[1], 8) * shape[2], 16);
     const layernorm_channels_columns_regs96_layout layout = {
         {(shape[2] != 1) ? strides[0][2] : 0},
         (int)width,

@@ -463,9 +463,8 @@ static int launch_mixed_slices_rows_2d(const Arguments& a, const Space& space)
     const auto& strides = space.strides;
     const long long n = kgen_ceil_div(shape[0], 4) * shape[1];
     const mixed_slices_rows_2d_layout layout = {
-        {(int)(kgen_min(((shape[0] - 1) * strides[1][0]), 0) + kgen_min(((shape[1] - 1) * strides[1][1]), 0)),
-            (int)((kgen_max(((shape[0] - 1) * strides[1][0]), 0) + kgen_max(((shape[1] - 1) * strides[1][1]),
-            0)) - 7)},
+        {(int)(kgen_min((shape[0] - 1) * strides[1][0], 0) + kgen_min((shape[1] - 1) * strides[1][1], 0)),
+            (int)((kgen_max((shape[0] - 1) * strides[1][0], 0) + kgen_max((shape[1] - 1) * strides[1][1], 0)) - 7)},
         (int)shape[0],
         {(unsigned int)kgen_ceil_div(shape[0], 4)},
         {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 4))},

@@ -540,7 +540,7 @@ static int launch_mse_reduce_long_split(const Arguments& a, const Space& space)
     const long long width = shape[0];
     const long long row_blocks = rows;
     const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 8192), 4096), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 8192)) * 8192;
+    const long long span = kgen_ceil_div(width, most_spans * 8192) * 8192;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
     const mse_reduce_long_split_layout layout = {
@@ -548,7 +548,7 @@ static int launch_mse_reduce_long_split(const Arguments& a, const Space& space)
         (int)span,
     };
     const Scratch scratch1 = {a.scratch};
-    const Scratch scratch2 = {a.scratch + kgen_ceil_div((partials * 4), 256) * 256};
+    const Scratch scratch2 = {a.scratch + kgen_ceil_div(partials * 4, 256) * 256};
     if (const int status = zero(scratch2, row_blocks * 4, a.stream)) return status;
     return launch(mse_reduce_long_split, row_blocks, spans, 256, true, a.stream,
                   a.predicted_ptr, a.target_ptr, a.loss_ptr, scratch1, scratch2, layout);
@@ -561,10 +561,10 @@ static long long scratch_of_mse_reduce_long_split(const Space& space)
     const long long width = shape[0];
     const long long row_blocks = rows;
     const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 8192), 4096), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 8192)) * 8192;
+    const long long span = kgen_ceil_div(width, most_spans * 8192) * 8192;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
-    return (kgen_ceil_div((partials * 4), 256) * 256) + (kgen_ceil_div((row_blocks * 4), 256) * 256);
+    return (kgen_ceil_div(partials * 4, 256) * 256) + (kgen_ceil_div(row_blocks * 4, 256) * 256);
 }
 
 const Operand OPERANDS[] = {

@@ -828,7 +828,7 @@ static int launch_rmsnorm_gradient_x_grad_rows_columns4096(const Arguments& a, c
     const long long width = shape[0];
     const long long resident = kgen_ceil_div(8192, kgen_max(width, 1)) * 132;
     const long long block_rows =
-        kgen_max(kgen_ceil_div(rows, ((resident * kgen_max(kgen_ceil_div(rows, (resident * 64)), 1)) * 2)), 1) * 2;
+        kgen_max(kgen_ceil_div(rows, (resident * kgen_max(kgen_ceil_div(rows, resident * 64), 1)) * 2), 1) * 2;
     const rmsnorm_gradient_x_grad_rows_columns4096_layout layout = {
         {(shape[1] != 1) ? strides[0][1] : 0},
         (int)width,

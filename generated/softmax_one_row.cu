@@ -647,7 +647,7 @@ static int launch_softmax_one_row_m_buffer_reduce_long_split(const Arguments& a,
     const long long width = shape[0];
     const long long row_blocks = rows;
     const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 32768), 4096), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 32768)) * 32768;
+    const long long span = kgen_ceil_div(width, most_spans * 32768) * 32768;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
     const softmax_one_row_m_buffer_reduce_long_split_layout layout = {
@@ -657,7 +657,7 @@ static int launch_softmax_one_row_m_buffer_reduce_long_split(const Arguments& a,
         (int)span,
     };
     const Scratch scratch1 = {a.scratch};
-    const Scratch scratch2 = {a.scratch + kgen_ceil_div((partials * 8), 256) * 256};
+    const Scratch scratch2 = {a.scratch + kgen_ceil_div(partials * 8, 256) * 256};
     if (const int status = zero(scratch2, row_blocks * 4, a.stream)) return status;
     return launch(softmax_one_row_m_buffer_reduce_long_split, row_blocks, spans, 512, true, a.stream,
                   a.x_ptr, a.m_buffer_ptr, a.exp_sum_buffer_ptr, scratch1, scratch2, layout);
@@ -670,10 +670,10 @@ static long long scratch_of_softmax_one_row_m_buffer_reduce_long_split(const Spa
     const long long width = shape[0];
     const long long row_blocks = rows;
     const long long most_spans = kgen_max(kgen_min(kgen_ceil_div(width, 32768), 4096), 1);
-    const long long span = kgen_ceil_div(width, (most_spans * 32768)) * 32768;
+    const long long span = kgen_ceil_div(width, most_spans * 32768) * 32768;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
-    return (kgen_ceil_div((partials * 8), 256) * 256) + (kgen_ceil_div((row_blocks * 4), 256) * 256);
+    return (kgen_ceil_div(partials * 8, 256) * 256) + (kgen_ceil_div(row_blocks * 4, 256) * 256);
 }
 
 static int launch_softmax_one_row_y_contiguous(const Arguments& a, const Space& space)

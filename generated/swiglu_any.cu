@@ -845,6 +845,15 @@ static Count magic_of(unsigned long long divisor)
     return (Count)(quotient + 1);
 }
 
+// The most elements by which the first group of a row begins before it: none where rows begin with whole groups.
+template <int Group, typename T>
+static long long most_before(const T* address, const long long (&strides)[8])
+{
+    bool is_whole = reinterpret_cast<uintptr_t>(address) % (Group * sizeof(T)) == 0;
+    for (int d = 1; d < 8; ++d) is_whole = is_whole && strides[d] % Group == 0;
+    return is_whole ? 0 : Group - 1;
+}
+
 // Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
 static bool may_start_early()
 {
@@ -939,8 +948,10 @@ template <int Rank, typename Index, typename Count, auto& kernel>
 static int launch_swiglu_any_rows_any(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long before = most_before<4>(a.out_ptr, strides[0]);
     swiglu_any_layout<Rank, Index, Count> layout;
-    const long long n = fill(&layout, space, kgen_ceil_div((shape[0] + 3), 4), shape[1]);
+    const long long n = fill(&layout, space, kgen_ceil_div(shape[0] + before, 4), shape[1]);
     return launch(kernel, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, layout, (Count)n);
 }
@@ -959,7 +970,7 @@ static int launch_swiglu_any_contiguous_unaligned(const Arguments& a, const Spac
 {
     const long long* const shape = space.shape;
     const long long n = shape[0];
-    return launch(swiglu_any_contiguous_unaligned, kgen_ceil_div((n + 3), 1024), 1, 256, true, a.stream,
+    return launch(swiglu_any_contiguous_unaligned, kgen_ceil_div(n + 3, 1024), 1, 256, true, a.stream,
                   a.gate_ptr, a.up_ptr, a.out_ptr, a.alpha_v, (unsigned int)n);
 }
 

@@ -13,10 +13,11 @@ from kgen.launcher.structs import Loops, loops
 from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.elementwise.launch import counted_along
-from kgen.schedule.expressions import Expr, Int, bare, c
+from kgen.schedule.expressions import Expr, Int, Name, bare, c, ceil_div, extent
 from kgen.schedule.launch import CLUSTERS, Field, Rule
 from kgen.schedule.scratch import aligned
 
+_BEFORE = "before"  #: the most elements by which the first group of a row begins before it
 _LOOPED = 3  #: so many elements of an array have a loop
 _LONG, _NEXT = 88, "\n        "  #: expressions of so many characters begin on the next line
 
@@ -96,7 +97,7 @@ def kernel_launch(entry: Entry, step: Step) -> KernelLaunch:
     grid = bare(c(x)), bare(c(y))
     scratch, total = _scratch(entry)
     parts = [text for s in scratch for text in (s.start, s.bytes if s.is_counter else "")]
-    lines = () if counted else _lines(rule, [*arguments, *fields, *looped, *grid, *parts])
+    lines = _before(entry, step) if counted else _lines(rule, [*arguments, *fields, *looped, *grid, *parts])
     early = rule.starts_early
     return KernelLaunch(
         entry.name, _function(entry), lines, entry.layout if has_layout else "", fields, members, grid, rule.block,
@@ -116,7 +117,23 @@ def _counted(entry: Entry) -> tuple[str, ...]:
     if not entry.shared_layout:
         return ()
     first, *rest = counted_along(entry.schedule)
+    if _is_peeled(entry):
+        first = ceil_div(extent(0) + Name(_BEFORE), entry.schedule.group)
     return bare(c(first)), bare(c(rest[0])) if rest else "1"
+
+
+def _is_peeled(entry: Entry) -> bool:
+    """Whether its first group of a row may begin before the row, as only a call knows."""
+    return entry.schedule.template == "rows" and entry.schedule.anchor is not None
+
+
+def _before(entry: Entry, step: Step) -> tuple[str, ...]:
+    """The line that a kernel's count needs."""
+    anchor = entry.schedule.anchor
+    if anchor is None or not (entry.shared_layout and _is_peeled(entry)):
+        return ()
+    address = names.pointer(step.graph.operands[step.accesses[anchor].operand].name)
+    return (f"const long long {_BEFORE} = most_before<{entry.schedule.group}>(a.{address}, strides[{anchor}]);",)
 
 
 def _function(entry: Entry) -> str:

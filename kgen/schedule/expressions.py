@@ -8,6 +8,7 @@ expression), ``explain`` prints it, and :func:`c` gives the same as C.  Dividend
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, reduce
 from types import CodeType
@@ -147,6 +148,8 @@ _C = {
     "shift": "kgen_shift({})",
 }  # fmt: skip
 
+_CALL = re.compile(r"\w+\({}(, {})*\)")  #: of a function, whose arguments need no parentheses
+
 _SHOWN = {**_PYTHON, "ceil": "ceil({} / {})"}
 
 #: The functions that C expressions call, each after those that it calls.  Dividends may be negative in ``floor_div``.
@@ -244,4 +247,5 @@ def _text(expr: Expr, spelled: Mapping[str, str]) -> str:
     if isinstance(expr, Name):
         return expr.of + "".join(f"[{i}]" for i in expr.indices)
     assert isinstance(expr, Op)
-    return spelled[expr.operator].format(*(_text(a, spelled) for a in expr.args))
+    form, args = spelled[expr.operator], [_text(a, spelled) for a in expr.args]
+    return form.format(*(map(bare, args) if _CALL.fullmatch(form) else args))

@@ -33,3 +33,12 @@ static long long extents_from(const long long* shape, int first)
     for (int d = first; d < Rank; ++d) product *= shape[d];
     return product;
 }
+
+// The most elements by which the first group of a row begins before it: none where rows begin with whole groups.
+template <int Group, typename T>
+static long long most_before(const T* address, const long long (&strides)[8])
+{
+    bool is_whole = reinterpret_cast<uintptr_t>(address) % (Group * sizeof(T)) == 0;
+    for (int d = 1; d < 8; ++d) is_whole = is_whole && strides[d] % Group == 0;
+    return is_whole ? 0 : Group - 1;
+}

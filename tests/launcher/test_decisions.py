@@ -51,11 +51,12 @@ def expected(case: Any, address: int) -> tuple[str, int]:
     is_run = len(space.shape) == 1 and (n == 1 or all(s == (1,) for s in space.strides))
     if is_run and address % 16 == 0:
         return "contiguous", -(-n // 1024)
-    return expected_walk(space, is_small=index_bits(space, [4] * len(layouts)) == 32)
+    is_whole = address % 16 == 0 and all(step % 4 == 0 for step in space.strides[0][1:])
+    return expected_walk(space, 0 if is_whole else 3, is_small=index_bits(space, [4] * len(layouts)) == 32)
 
 
-def expected_walk(space: IterationSpace, *, is_small: bool) -> tuple[str, int]:
-    """The same where operands are no runs of memory."""
+def expected_walk(space: IterationSpace, before: int, *, is_small: bool) -> tuple[str, int]:
+    """The same where operands are no runs of memory.  ``before``: elements of a group that may lie before its row."""
     n, rank = space.numel, len(space.shape)
     width, *rest = space.shape
     if rank <= 3 and width >= 16 and space.strides[0][0] == 1:
@@ -63,7 +64,7 @@ def expected_walk(space: IterationSpace, *, is_small: bool) -> tuple[str, int]:
         if height and is_small:
             return "tiled_3d", -(-width // 32) * -(-height // 32) * (prod(rest) // height)
         kernel = "rows_3d_64bit" if not is_small else "rows_1d" if rank == 1 else "rows_3d"
-        return kernel, -(-(-(-(width + 3) // 4) * prod(rest)) // 256)
+        return kernel, -(-(-(-(width + before) // 4) * prod(rest)) // 256)
     return f"strided_{max(rank, 2)}d" if rank <= 3 and is_small else "strided_8d_64bit", -(-n // 512)
 
 

@@ -283,7 +283,7 @@ def test_explain_says_how_a_kernel_is_launched() -> None:
 def test_explain_says_how_clusters_and_scratch_memory_are_computed() -> None:
     x, w = kgen.spec((100, 131072), "bf16"), kgen.spec((131072,), "bf16")
     told = str(kgen.jit(PERSISTENT).explain(x, w, arch="sm_90"))
-    assert "min(row_blocks, (max(clusters, 1) * 8)) blocks of" in told
+    assert "min(row_blocks, max(clusters, 1) * 8) blocks of" in told
     assert "clusters = how many clusters of 8 blocks fit the device" in told
     assert "scratch memory, zeroed once: 4 bytes" in told
     told = str(kgen.jit("out = argmax(x, axis=-1)").explain(kgen.spec((2, 1 << 24), "bf16")))

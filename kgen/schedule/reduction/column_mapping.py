@@ -138,6 +138,9 @@ def open_shape_of(columns: ColumnDemand) -> ColumnMapping:
     threads, vectors = tuning.block // lanes, tuning.most_alone
     is_tall = columns.each(threads) > tuning.batches_of_blocks * vectors
     split = threads >= max(columns.group, 2) and is_tall and columns.tiles(lanes) < tuning.split_blocks // 2
+    if split and columns.group > 1 and columns.tiles(lanes) < tuning.fewest_tiles:
+        lanes = tuning.narrow_bytes // columns.size
+        threads = tuning.block // lanes
     return ColumnMapping(lanes, threads, vectors, True, split)
 
 
