@@ -2506,9 +2506,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     }
     if (n1 >= 2 &&
         n1 <= 16 &&
-        n1 % 8 != 0 &&
-        n1 >= 2 &&
-        n1 <= 16) {
+        n1 % 8 != 0) {
         choices[0].launch = launch_softmax_long_reduce_regs16_64bit2;
         choices[0].space = {2, {n1, n0}, {{1, n1}, {1, n1}}};
         return mark_unaligned(arrays, OPERANDS, {0, 1});

@@ -77,12 +77,14 @@ class LoweredStep:
 class Batch:
     """The dimension of a lowering that stands for any number of dimensions of arrays.
 
-    ``shapes``: those that the program was lowered for.  ``comment``: what a file says of it.
+    ``shapes``: those that the program was lowered for.  ``comment``: what a file says of it.  ``apart``: inputs whose
+    rows a call may have anywhere apart, or once for all rows.
     """
 
     dim: str
     shapes: Mapping[str, tuple[Extent, ...]]
     comment: str
+    apart: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +203,9 @@ def refuse_unshaped(typed: Specialised) -> None:
 
 def _rank_needed(what: str, inputs: list[str]) -> KgenError:
     shapes = ",".join(f"{name}=?x?" for name in inputs) or "?x?"
-    left_out = ", or of all but one, which then has any rank" if what == "reduces" and len(inputs) > 1 else ""
+    left_out = (
+        ", or of all but those of one shape, which then have any rank" if what == "reduces" and len(inputs) > 1 else ""
+    )
     return error(
         "shape-needed",
         f"a program that {what} needs to know its rank ahead of time",

@@ -7,20 +7,20 @@ classes, and with these more kernels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import product
 from math import prod
 from typing import Any
 
 from kgen import pipeline
-from kgen.ir.graph import Operand
+from kgen.ir.graph import Graph, Operand
 from kgen.lowering import Layouts, Lowered
 from kgen.operands import Operands, Sizes
 from kgen.records import dataclass
 from kgen.schedule.schedule import AccessSchedule, Schedule
 from kgen.schedule.step_layout import Array, concrete, extents_of, sliced
-from kgen.schedule.trace import Trace, Traced
+from kgen.schedule.trace import Guard, Trace, Traced
 
 #: An address that is aligned to all that kernels ask for.
 ALIGNED = 256
@@ -35,7 +35,8 @@ _MOST_TRIES = 20000
 
 @dataclass(frozen=True, eq=False)
 class ExtentClass:
-    """``inputs``: what the numbers of ``trace`` are computed from: open extents, then ``<array>_address``.
+    """``inputs``: what the numbers of ``trace`` are computed from: open extents, then ``<array>_address`` of arrays,
+    and ``<array>_apart`` of those whose rows may lie anywhere apart.
 
     ``extents``: of every dimension, traced where it is open.
     """
@@ -47,8 +48,10 @@ class ExtentClass:
 
     def has(self, values: tuple[int, ...]) -> bool:
         """Whether extents are in this class, with arrays at aligned addresses."""
-        found = (*values, *(ALIGNED for _ in self.inputs[len(values) :]))
-        return self.trace.holds(found)
+        apart = _rows_apart(
+            self.lowered, {**self.lowered.sizes.extents, **dict(zip(self.inputs, values, strict=False))}
+        )
+        return self.trace.holds((*values, *(apart.get(name, ALIGNED) for name in self.inputs[len(values) :])))
 
 
 def extent_classes(lowered: Lowered, operands: Operands) -> tuple[ExtentClass, ...]:
@@ -58,7 +61,10 @@ def extent_classes(lowered: Lowered, operands: Operands) -> tuple[ExtentClass, .
     found = [first]
     dims = open_dims(lowered)
     step = next(n for n in range(1, len(SAMPLES) + 1) if len(SAMPLES[::n]) ** len(dims) <= _MOST_TRIES)
-    for values in product(SAMPLES[::step], repeat=len(dims)) if dims else ():
+    # With rows anywhere apart, one row is a case of several.
+    least = {} if lowered.batch is None or not lowered.batch.apart else {lowered.batch.dim: 2}
+    samples = [[n for n in SAMPLES[::step] if n >= least.get(dim, 1)] for dim in dims]
+    for values in product(*samples) if dims else ():
         if prod(values) <= _MOST_ELEMENTS and not any(one.has(values) for one in found):
             one = _extent_class(lowered, operands, dict(zip(dims, values, strict=True)))
             if one is not None and len(set(_kernels([*found, one]))) <= _MOST_KERNELS:
@@ -89,6 +95,34 @@ def address_name(operand: str) -> str:
     return f"{operand}_address"
 
 
+def apart_name(operand: str) -> str:
+    return f"{operand}_apart"
+
+
+def _rows_apart(lowered: Lowered, extents: Mapping[str, int]) -> dict[str, int]:
+    """How far apart rows are assumed to be, as far as it is open: as aligned as dense rows are, and none like another.
+    By the names of these numbers."""
+    if lowered.batch is None:
+        return {}
+    shapes = {o.name: o.shape for o in lowered.specialised.graph.operands}
+    return {
+        apart_name(name): (2 * n + 3) * concrete(shapes[name], extents)[-1]
+        for n, name in enumerate(lowered.batch.apart)
+    }
+
+
+def _take_any_distance(trace: Trace, apart: set[int], rows: int) -> None:
+    """Leaves out that rows are not at a certain distance, and more than one: kernels for such rows take those, too."""
+
+    def is_needless(guard: Guard) -> bool:
+        relation, one, other = guard
+        if relation == "!=":
+            return bool((apart | {rows}) & (trace.inputs_of(one) | trace.inputs_of(other)))
+        return relation == "<" and trace.nodes[one][:2] == ("constant", 1) and trace.nodes[other][:2] == ("input", rows)
+
+    trace.drop(is_needless)
+
+
 def _kernels(classes: list[ExtentClass]) -> Iterator[tuple[int, Schedule]]:
     for one in classes:
         for step in one.lowered.steps:
@@ -116,16 +150,33 @@ def _extent_class(lowered: Lowered, operands: Operands, values: Mapping[str, int
         extents = found_extents
     traced = Sizes(extents, sizes.assumed)
     found = pipeline.allocate(whole, traced, operands)
-    arrays: list[Array] = []
-    for operand, array in zip(whole.graph.operands, found.arrays, strict=True):
+    apart = _rows_apart(lowered, {**sizes.extents, **values})
+    arrays = _arrays(whole.graph, found.arrays, extents, number, apart)
+    decided = pipeline.decide(whole, traced, Layouts(arrays, found.aliased), lowered.target)
+    if lowered.batch is not None and apart:
+        _take_any_distance(trace, {inputs.index(name) for name in apart}, inputs.index(lowered.batch.dim))
+    steps = tuple(replace(s, schedule=_plain(s.schedule)) for s in decided.steps)
+    return ExtentClass(trace, tuple(inputs), extents, replace(decided, steps=steps, batch=lowered.batch))
+
+
+def _arrays(
+    graph: Graph,
+    allocated: Sequence[Array],
+    extents: Mapping[str, Any],
+    number: Callable[[str, int], Any],
+    apart: Mapping[str, int],
+) -> tuple[Array, ...]:
+    """Arrays at traced addresses.  ``number``: makes a named input of the trace.  ``apart``: as :func:`_rows_apart`."""
+    found: list[Array] = []
+    for operand, array in zip(graph.operands, allocated, strict=True):
         if operand.view is not None:
-            array = sliced(operand.view, arrays[operand.view.of], extents)
+            array = sliced(operand.view, found[operand.view.of], extents)
         elif operand.role != "buffer":
             array = replace(array, pointer=number(address_name(operand.name), ALIGNED))
-        arrays.append(array)
-    decided = pipeline.decide(whole, traced, Layouts(tuple(arrays), found.aliased), lowered.target)
-    steps = tuple(replace(s, schedule=_plain(s.schedule)) for s in decided.steps)
-    return ExtentClass(trace, tuple(inputs), extents, replace(decided, steps=steps))
+        if (name := apart_name(operand.name)) in apart:
+            array = replace(array, strides=(number(name, apart[name]), *array.strides[1:]))
+        found.append(array)
+    return tuple(found)
 
 
 def _plain(value: Any) -> Any:

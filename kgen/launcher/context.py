@@ -220,16 +220,28 @@ class ClassContext:
 
 
 @dataclass(frozen=True)
+class BatchAxis:
+    """The ``axis`` of an array that stands for any number of dimensions, -1 for none; and the array's ``rank`` with it.
+
+    ``may_be_one``: whether the array may have one row for all of a batch.
+    """
+
+    axis: int
+    rank: int
+    may_be_one: bool
+
+
+@dataclass(frozen=True)
 class ShapedLauncher(Launcher):
     """A launcher for certain shapes.  ``extents``: lines that read open ones.  ``layouts``: arguments of the checks.
 
-    ``batches``: for arrays of any rank, the axis of each that stands for merged dimensions, and its rank with it.
+    ``batches``: for arrays of any rank, the axis of each array that stands for merged dimensions.
     """
 
     extents: Sequence[str] = field(default=(), kw_only=True)
     layouts: Sequence[str] = field(default=(), kw_only=True)
     classes: Sequence[ClassContext] = field(default=(), kw_only=True)
-    batches: Sequence[tuple[int, int]] = field(default=(), kw_only=True)
+    batches: Sequence[BatchAxis] = field(default=(), kw_only=True)
 
     template = "launcher/shaped.cu.j2"
 

@@ -92,4 +92,5 @@ def _shape(array: ArrayParameter, lowered: Lowered | Covered) -> str:
         else str(sizes.extents[d])
         for d in array.of.shape
     )
-    return f"of shape ({', '.join(extents)})"
+    is_apart = batch is not None and array.name in batch.apart
+    return f"of shape ({', '.join(extents)}){' or one row' if is_apart else ''}"

@@ -49,10 +49,7 @@ class Numbers:
 
     def inputs(self, node: int) -> set[str]:
         """The names of the inputs that a number is computed from."""
-        operation, one, other = self._trace.nodes[node]
-        if operation in ("input", "constant"):
-            return {self._names[one]} if operation == "input" else set()
-        return self.inputs(one) | (self.inputs(other) if operation not in ("magic", "magic64", "shift") else set())
+        return {self._names[i] for i in self._trace.inputs_of(node)}
 
     def used(self, texts: Iterable[str]) -> list[str]:
         """The names that these texts use."""

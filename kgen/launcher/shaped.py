@@ -8,8 +8,8 @@ from typing import Any
 from kgen.codegen.c_types import storage_type
 from kgen.codegen.kernels import Entry
 from kgen.codegen.names import pointer, shape
-from kgen.launcher.classes import ExtentClass, address_name, open_dims
-from kgen.launcher.context import ClassContext, Member, ShapedLauncher
+from kgen.launcher.classes import ExtentClass, address_name, apart_name, open_dims
+from kgen.launcher.context import BatchAxis, ClassContext, Member, ShapedLauncher
 from kgen.launcher.interface import Interface
 from kgen.launcher.kernels import KernelLaunch, kernel_launch, size_name
 from kgen.launcher.numbers import Numbers
@@ -34,7 +34,8 @@ def shaped_launcher(
     numbers = Numbers(first.trace, first.inputs)
     buffers, end = _buffers(first, numbers)
     arrays = [first.lowered.arrays[a.operand] for a in interface.arrays]
-    layouts = list(_layouts(arrays, numbers))
+    apart = () if batch is None else batch.apart
+    layouts = list(_layouts(interface, arrays, numbers, apart))
     kernels = tuple(kernel_launch(e, whole.steps[e.step]) for e in entries)
     more = (*buffers, *_views(first, numbers), *_sizes(first, numbers, entries), *_shapes(first, numbers, entries))
     found = merged([_class(one, interface, entries, {k.name: k for k in kernels}) for one in classes])
@@ -64,19 +65,24 @@ def _ranks(arrays: Sequence[Array], batch: Batch | None) -> tuple[int, ...]:
     return tuple(len(a.shape) if batch is None else -1 for a in arrays)
 
 
-def _batches(interface: Interface, batch: Batch | None) -> tuple[tuple[int, int], ...]:
-    """The axis of each array that stands for the batch, -1 for none; and its rank."""
+def _batches(interface: Interface, batch: Batch | None) -> tuple[BatchAxis, ...]:
+    """Those of all arrays."""
     if batch is None:
         return ()
-    shapes = [a.of.shape for a in interface.arrays]
-    return tuple((shape.index(batch.dim) if batch.dim in shape else -1, len(shape)) for shape in shapes)
+    shapes = [(a.of.shape, a.name in batch.apart) for a in interface.arrays]
+    return tuple(
+        BatchAxis(shape.index(batch.dim) if batch.dim in shape else -1, len(shape), apart) for shape, apart in shapes
+    )
 
 
-def _layouts(arrays: Sequence[Array], numbers: Numbers) -> Iterator[str]:
-    """The arguments of the check of each array's layout."""
-    for i, array in enumerate(arrays):
-        if array.shape:
-            yield f"arrays[{i}], {i + 1}, {{{_list(numbers, array.shape)}}}, {{{_list(numbers, array.strides)}}}"
+def _layouts(interface: Interface, arrays: Sequence[Array], numbers: Numbers, apart: Sequence[str]) -> Iterator[str]:
+    """The arguments of the check of each array's layout.  ``apart``: the arrays that may have one row for all."""
+    for i, (parameter, array) in enumerate(zip(interface.arrays, arrays, strict=True)):
+        shape = [numbers.text(n) for n in array.shape]
+        if parameter.name in apart:
+            shape[0] = f"arrays[{i}].shape[0] == 1 ? 1 : {shape[0]}"
+        if shape:
+            yield f"arrays[{i}], {i + 1}, {{{', '.join(shape)}}}, {{{_list(numbers, array.strides)}}}"
 
 
 def _sizes(one: ExtentClass, numbers: Numbers, entries: Sequence[Entry]) -> Iterator[Member]:
@@ -139,7 +145,7 @@ def _class(
     )
     # A condition on the address of a view is one on extents, too.
     conditions = (numbers.guard(guard) for guard, inputs in guards if not inputs <= addresses.keys())
-    return ClassContext(tuple(conditions), tuple(choices))
+    return ClassContext(tuple(dict.fromkeys(conditions)), tuple(choices))
 
 
 def _lines(lines: Mapping[str, str], used: Sequence[str]) -> list[str]:
@@ -161,11 +167,17 @@ def _extent_lines(one: ExtentClass, interface: Interface, *, aligned: bool) -> I
     ``aligned``: whether addresses are those of the copies that are made of arrays at other addresses, which are not
     known yet but for their alignment.
     """
+    batch = one.lowered.batch
+    apart = () if batch is None else batch.apart
     for dim in open_dims(one.lowered):
-        place, axis = next((i, a.of.shape.index(dim)) for i, a in enumerate(interface.arrays) if dim in a.of.shape)
+        of_all = () if batch is None or dim != batch.dim else apart  # these may have one row for all
+        given = ((i, a.of.shape) for i, a in enumerate(interface.arrays) if a.name not in of_all)
+        place, axis = next((i, shape.index(dim)) for i, shape in given if dim in shape)
         yield dim, f"const long long {dim} = arrays[{place}].shape[{axis}];"
     for place, array in enumerate(interface.arrays):
         name = address_name(array.name)
         value = f"arrays[{place}].address"
         value = f"{value} % ALIGNMENT == 0 ? {value} : 0" if aligned else value
         yield name, f"const uintptr_t {name} = {value};"
+        if array.name in apart:
+            yield apart_name(array.name), f"const long long {apart_name(array.name)} = arrays[{place}].strides[0];"

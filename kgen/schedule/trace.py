@@ -145,6 +145,19 @@ class Trace:
         """Whether a node is an integer."""
         return self._is_whole[node]
 
+    def inputs_of(self, node: int) -> set[int]:
+        """The inputs that a number is computed from."""
+        operation, one, other = self.nodes[node]
+        if operation in ("input", "constant"):
+            return {one} if operation == "input" else set()
+        return self.inputs_of(one) | (
+            self.inputs_of(other) if operation not in ("magic", "magic64", "shift") else set()
+        )
+
+    def drop(self, is_needless: Callable[[Guard], bool]) -> None:
+        """Leaves out guards: where decisions also hold without them."""
+        self.guards = {guard: None for guard in self.guards if not is_needless(guard)}
+
     def conditions(self) -> tuple[Guard, ...]:
         """The guards, without those that others imply; those of few computations first."""
         found: dict[Guard, None] = {}

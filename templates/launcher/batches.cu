@@ -1,7 +1,9 @@
-// The axis of an array that stands for any number of dimensions, -1 for none; and the array's rank with it.
+// The axis of an array that stands for any number of dimensions, a batch, -1 for none; the array's rank with it; and
+// whether it may have one row for all of the batch.
 struct Batch {
     int axis;
     int rank;
+    bool may_be_one;
 };
 
 // Makes one of the dimensions of a batch, which lie one behind another.
@@ -30,13 +32,14 @@ static int merge_batch(const Batch& batch, Array* array)
 static int merge_batches(const kgen_array* const* given, const Batch* batches, int count, Array* arrays)
 {
     int first = 0;
-    while (batches[first].axis < 0) ++first;
+    while (batches[first].axis < 0 || batches[first].may_be_one) ++first;
     const int dimensions = given[first]->ndim - batches[first].rank + 1;
     for (int i = 0; i < count; ++i) {
         const int status = merge_batch(batches[i], &arrays[i]);
         if (status != KGEN_SUCCESS) return status_of(status, i + 1);
-        bool is_alike = batches[i].axis < 0 || given[i]->ndim - batches[i].rank + 1 == dimensions;
-        for (int d = 0; d < dimensions && is_alike && batches[i].axis >= 0; ++d) {
+        if (batches[i].axis < 0 || (batches[i].may_be_one && arrays[i].shape[batches[i].axis] == 1)) continue;
+        bool is_alike = given[i]->ndim - batches[i].rank + 1 == dimensions;
+        for (int d = 0; d < dimensions && is_alike; ++d) {
             is_alike = given[i]->shape[batches[i].axis + d] == given[first]->shape[batches[first].axis + d];
         }
         if (!is_alike) return status_of(KGEN_BAD_SHAPE, i + 1);

@@ -35,7 +35,7 @@ from kgen.runtime.cuda.driver import probe
 from kgen.spec import as_dtype
 from tests.gpu.sanitizer import sized
 from tests.launcher.host import NOT_COVERED, SUCCESS, Array, Host, array
-from tests.launcher.test_any_rank import CALLS
+from tests.launcher.test_any_rank import CALLS, PAIRS, SEVERAL
 from tests.launcher.test_results import PROGRAMS, ROUNDED
 from tests.layout.test_iteration_space import load
 
@@ -246,6 +246,22 @@ def test_any_rank(name: str, tmp_path: Path) -> None:
         assert host.launch([of_torch(x) for x in given], (), memory.data_ptr(), memory.numel()) == SUCCESS
         for out, w in zip(given[len(inputs) :], wanted, strict=True):
             np.testing.assert_allclose(out.cpu().numpy(), w, rtol=1e-5, err_msg=str(shape))
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_arrays_of_any_rank(name: str, tmp_path: Path) -> None:
+    """Each with a row for all, with as many rows as results, or with its rows apart."""
+    text = SEVERAL[name]
+    module = aot_module(pipeline.load(text), name, Options(), CompileSpec("f32"))
+    host, rng, kernel = built({name: module}, tmp_path)[name], np.random.default_rng(0), kgen.jit(text, device="cpu")
+    memory = torch.zeros(1 << 20, dtype=torch.uint8, device="cuda")
+    wide = torch.from_numpy(rng.integers(-4, 5, (6, 48)).astype(np.float32)).cuda()
+    pairs = [[torch.from_numpy(rng.integers(-4, 5, of).astype(np.float32)).cuda() for of in pair] for pair in PAIRS]
+    for x, mask in (*pairs, (wide[:, :40], wide[:, 4:44]), (wide[:, :41].contiguous(), wide[:1, 3:44])):
+        wanted = kernel(x.cpu().numpy(), mask.cpu().numpy())
+        out = torch.full(wanted.shape, float(FILL), device="cuda")
+        assert host.launch([of_torch(a) for a in (x, mask, out)], (), memory.data_ptr(), memory.numel()) == SUCCESS
+        np.testing.assert_allclose(out.cpu().numpy(), wanted, rtol=1e-5, err_msg=f"{x.shape} {mask.shape}")
 
 
 @pytest.mark.parametrize("compiler", ["nvcc", "nvrtc"])

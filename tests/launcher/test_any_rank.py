@@ -54,6 +54,63 @@ def test_results(name: str, tmp_path: Path) -> None:
             np.testing.assert_allclose(out, w, rtol=1e-6, err_msg=str(shape))
 
 
+SEVERAL = {
+    "dots": "out = sum(x * mask, axis=-1)",
+    "masked": "let s = x + mask; let e = exp(s - max(s, axis=-1, keepdims=true)); "
+    "out = e / sum(e, axis=-1, keepdims=true)",
+}
+
+#: The shapes of two arrays of any rank.
+PAIRS: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((40,), (40,)),
+    ((3, 40), (40,)),
+    ((1, 1, 40), (2, 3, 40)),
+    ((2, 3, 40), (2, 3, 40)),
+    ((2, 3, 41), (1, 1, 41)),
+    ((5, 3), (3,)),
+    ((2, 1, 7, 6), (2, 1, 7, 6)),
+    ((0, 40), (40,)),
+]
+
+
+@pytest.mark.parametrize("name", ["dots", pytest.param("masked", marks=pytest.mark.whole)])
+def test_several_arrays(name: str, tmp_path: Path) -> None:
+    """Each may have one row for all, or its rows apart."""
+    text = SEVERAL[name]
+    loaded, kernel = host(text, CompileSpec("f32"), tmp_path, name), kgen.jit(text, device="cpu", fmad=False)
+
+    def check(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any]) -> None:
+        wanted = kernel(x, mask)
+        out = np.full_like(wanted, 7)
+        memory = np.zeros(1 << 16, np.uint8)
+        start = memory.ctypes.data + -memory.ctypes.data % 256
+        status = loaded.launch([of_numpy(a) for a in (x, mask, out)], (), start, 1 << 15)
+        assert status == SUCCESS, (x.shape, mask.shape, loaded.message(status))
+        np.testing.assert_allclose(out, wanted, rtol=1e-6, err_msg=f"{x.shape} {mask.shape}")
+
+    for one, other in PAIRS:
+        check(integers(*one), integers(*other))
+    check(integers(6, 44)[:, :40], integers(6, 48)[:, 4:44])
+    check(integers(6, 43)[:, :41], integers(6, 47)[:, 3:44])
+
+
+def test_several_arrays_that_do_not_fit(tmp_path: Path) -> None:
+    loaded = host(SEVERAL["dots"], CompileSpec("f32"), tmp_path, "dots")
+    x, out = integers(2, 3, 40), np.full((2, 3), 7, np.float32)
+
+    def status(mask: np.ndarray[Any, Any]) -> int:
+        return loaded.launch([of_numpy(x), of_numpy(mask), of_numpy(out)])
+
+    assert status(integers(3, 40)) == BAD_SHAPE + 256 * 2
+    assert status(integers(2, 1, 40)) == BAD_SHAPE + 256 * 2
+    assert status(integers(2, 3, 1)) == BAD_SHAPE + 256 * 2
+    assert status(integers()) == BAD_RANK + 256 * 2
+    assert status(integers(2, 3, 80)[..., ::2]) == NOT_COVERED + 256 * 2
+    assert status(integers(2, 3, 41)[..., :40]) == NOT_COVERED
+    assert status(integers(4, 3, 40)[::2]) == NOT_COVERED + 256 * 2
+    assert (out == 7).all()
+
+
 def test_arrays_that_do_not_fit(tmp_path: Path) -> None:
     loaded = host(NORM, CompileSpec("f32", W), tmp_path, "norm")
     x, w, out = integers(2, 3, 40), integers(40), np.full((2, 3, 40), 7, np.float32)
@@ -74,8 +131,8 @@ def test_arrays_that_do_not_fit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "shapes"),
     [
-        ("out = sum(x * y, axis=-1)", {}),  # which of them has which rank?
-        (NORM, {}),
+        (NORM + " + x * sum(w, axis=0)", {}),  # along another axis
+        ("out = sum(x, axis=-1) + sum(y, axis=0)", {}),  # of different shapes
         ("out = sum(x, keepdims=true)", {}),  # a result of any rank
         ("out = x - sum(x, axis=-1, keepdims=true) * index(-1)", {}),
         ("out = x - sum(x, axis=-1)", {}),  # along another axis
