@@ -64,7 +64,7 @@ def reduction_rule(facts: Facts, forward: Forward, node: Call, backward: bool) -
         "n": lambda: Term(_count(facts, whole, over), ()),
         "k": lambda: Term(_value(words.get("correction")), ()),
         **{name: beside(name) for name in ("average", "ties", "zeros")},
-        "rest": conj(beside("rest")),
+        **{name: conj(beside(name)) for name in ("rest", "hidden")},
     }
     is_complex = kind_of(facts.value(operand)) is Kind.COMPLEX
     row = COMPLEX_REDUCTIONS.get(target) if is_complex and not backward else None

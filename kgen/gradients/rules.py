@@ -211,11 +211,18 @@ SUMMED: dict[str, dict[int, tuple[str, str]]] = {
     "/": {1: ("-g * a", "s / b / b")},
 }
 
+#: The other factors of a product, where ``a`` is 0 and where it is not.  ``hidden`` is 0, but has a derivative: that of
+#: the only other factor that is 0.
+_FACTORS = (
+    "(zeros == 1 ? rest : zeros == 2 ? rest * (hidden - a) : 0)",
+    "(zeros == 0 ? rest : zeros == 1 ? rest * hidden : 0)",
+)
+
 #: A reduction of ``a`` to ``z`` over ``n`` elements; ``k`` is its ``correction``.  :data:`BESIDE` has the other names.
 REDUCTIONS: dict[str, str] = {
     "sum": "g",
     "mean": "g / n",
-    "prod": "g * (a == 0 ? (zeros == 1 ? rest : 0) : (zeros == 0 ? rest / a : 0))",
+    "prod": f"g * ((a == 0 ? {_FACTORS[0]} : {_FACTORS[1]}) / (a == 0 ? 1 : a))",
     "max": "(a == z ? g : 0) / ties",
     "min": "(a == z ? g : 0) / ties",
     "var": "2 * g * (a - average) / (n - k)",
@@ -237,6 +244,7 @@ BESIDE: dict[str, str] = {
     "ties": "count_nonzero(a == z)",
     "zeros": "count_nonzero(a == 0)",
     "rest": "prod(a == 0 ? 1 : a)",
+    "hidden": "sum(a == 0 ? a : 0)",
 }
 
 _INTEGERS = (

@@ -82,3 +82,15 @@ def test_second_derivatives_at_0(function: str) -> None:
     first = derived(f"out = {function}", {"x": x}, ["x"])
     found = gradients(first, {"x": x, "out_grad": np.ones(2)}, ["x"], {"x_grad": np.ones(2)})["x"]
     np.testing.assert_array_equal(found, 0)
+
+
+def test_second_derivatives_of_products() -> None:
+    """With up to four factors that are 0."""
+    x = np.array([[1, 2, 3, 4], [0, 2, 3, 4], [1, 0, 3, 0], [0, 5, 0, 0], [0, 0, 0, 0]], np.float64)
+    cotangent, direction = np.linspace(1, 2, 5), np.linspace(-1, 2, 20).reshape(x.shape)
+    first = derived("out = prod(x, axis=1)", {"x": x}, ["x"])
+    found = gradients(first, {"x": x, "out_grad": cotangent}, ["x", "out_grad"], {"x_grad": direction})
+    leaves = torch.tensor(x, requires_grad=True), torch.tensor(cotangent, requires_grad=True)
+    (grad,) = torch.autograd.grad(leaves[0].prod(1), leaves[0], leaves[1], create_graph=True)
+    for got, want in zip(found.values(), torch.autograd.grad(grad, leaves, torch.tensor(direction)), strict=True):
+        np.testing.assert_allclose(got, want.numpy(), rtol=1e-12)
