@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.codegen.helpers import STORE_SCATTERED
-from kgen.dtypes import DType
+from kgen.dtypes import INT32, UINT32, DType
 from kgen.records import dataclass
 from kgen.syntax.tree import Combine
 
@@ -23,6 +23,16 @@ def update_of(combine: Combine, dtype: DType) -> Update:
     own = f"atomic_{combine}"
     is_template = dtype.is_int and dtype.size < 4  # of all integers of 8 and 16 bits
     return Update(own, (own if is_template else f"{own}_{dtype.short}",))
+
+
+def accumulator_of(dtype: DType) -> DType:
+    """The dtype in which a block combines updates of elements: one that CUDA updates at once.
+
+    Halves are rounded once a block.  Integers wrap there, or keep their order, as in their own dtype.
+    """
+    if dtype.is_int and dtype.size < INT32.size:
+        return INT32 if dtype.signed else UINT32
+    return dtype.compute
 
 
 def _is_native(combine: Combine, dtype: DType) -> bool:

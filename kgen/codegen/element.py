@@ -7,14 +7,14 @@ and a name: the user's, or ``t0, t1, ...``.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
 from kgen.codegen.context import ElementContext
 from kgen.codegen.expressions import Level, Spelling
-from kgen.codegen.gathers import element_at, place_name, sources, store_at
+from kgen.codegen.gathers import NO_ACCUMULATORS, element_at, place_name, sources, store_at
 from kgen.codegen.literals import in_hex
 from kgen.codegen.quotients import (
     NOTHING_MODERATE,
@@ -25,7 +25,7 @@ from kgen.codegen.quotients import (
 )
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults, spell_short
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
-from kgen.dtypes import INT64
+from kgen.dtypes import INT64, DType
 from kgen.ir.graph import Gather, IndexMap, Op, Scatter
 from kgen.partition.step import Step
 from kgen.records import dataclass
@@ -79,8 +79,9 @@ class Writer:
 
     ``fast``: whether functions may be approximate.  ``exprs``: values that already have text.  ``wanted``: values that
     need a name.  ``selects``: whether any value is chosen by a condition.  ``shared``: values that are the same for all
-    elements of a thread.  ``short``: values that only go into results of 16 bits.  ``places``: what each written
-    operand is assigned to.  ``define``: how a named value is defined.
+    elements of a thread.  ``short``: values that only go into results of 16 bits.  ``accumulators``: the
+    dtypes in which updates of operands are combined that first go elsewhere than to memory.  ``places``: what each
+    written operand is assigned to.  ``define``: how a named value is defined.
     """
 
     step: Step
@@ -99,6 +100,7 @@ class Writer:
     moderate: Moderate = NOTHING_MODERATE
     short: ShortResults = NO_SHORT_RESULTS
     fast: bool = False
+    accumulators: Mapping[int, DType] = NO_ACCUMULATORS
     places: dict[int, str] = field(default_factory=dict)
     define: Define = define_constant
 
@@ -122,7 +124,7 @@ class Writer:
         for number, op in enumerate(graph.ops):
             if op.name in ("scalar", "index", "size"):
                 arguments.append(self._by_value(number, op))
-        arguments += sources(self.step, range(len(graph.ops)))
+        arguments += sources(self.step, range(len(graph.ops)), self.accumulators)
         self.headers += [h for number in self.step.operands for h in headers_of(graph.operands[number].dtype)]
         self.headers += [h for s in graph.scalars for h in headers_of(s.dtype)]
         for i, access in enumerate(self.step.accesses):
@@ -259,7 +261,8 @@ class Writer:
             return
         inside = self.unique(names.inside(of.name))
         places = [ops[a] for a in op.args[1:]]
-        found = store_at(of, op.attr.combine, places, self.places_of(number), inside, value)
+        dtype = self.accumulators.get(op.attr.operand, of.dtype)
+        found = store_at(of, dtype, op.attr.combine, places, self.places_of(number), inside, value)
         for line in found.lines:
             self.put(line, number)
         self.helpers += found.helpers

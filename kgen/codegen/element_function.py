@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 
 from kgen.codegen import names
 from kgen.codegen.arguments import used
+from kgen.codegen.atomics import accumulator_of
 from kgen.codegen.context import ElementContext
 from kgen.codegen.element import Element, Statement, Writer
 from kgen.codegen.gathers import needed
@@ -13,36 +14,57 @@ from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.quotients import moderate_quotients, shared_values
 from kgen.codegen.short_results import short_results
 from kgen.partition.step import Step
+from kgen.records import dataclass
+from kgen.schedule.elementwise.bins import BinsSchedule
+from kgen.schedule.elementwise.gathers import ops_of_rows
+from kgen.schedule.schedule import Schedule, shared_accesses
+
+
+@dataclass(frozen=True, slots=True)
+class ElementUse:
+    """How a kernel calls the element function of its step.
+
+    ``shared``: the accesses to what all elements of a thread share; None where they are too few to profit.  ``rows``:
+    the ops that move rows at computed places, whose elements are parameters.  ``bins``: the operands whose updates are
+    combined in shared memory first.
+    """
+
+    shared: frozenset[int] | None
+    rows: tuple[int, ...]
+    bins: tuple[int, ...]
+
+    @staticmethod
+    def of(step: Step, schedule: Schedule) -> ElementUse:
+        bins = tuple(operand for operand, _ in schedule.bins) if isinstance(schedule, BinsSchedule) else ()
+        return ElementUse(shared_accesses(schedule), ops_of_rows(step, schedule), bins)
 
 
 def write_element(
     step: Step,
     name: str,
     statements: Sequence[Statement],
-    shared: Set[int] | None = None,
+    use: ElementUse,
     *,
     fast: bool = False,
     short: bool = False,
-    rows: Sequence[int] = (),
 ) -> Element:
     """The element function of a step.
 
-    ``statements``: the program's assignments and lets, in order.  ``shared``: the accesses to what all elements of a
-    thread share; None where they are too few to profit.  ``fast``: whether functions may be approximate.  ``short``:
-    whether those may that only go into results of 16 bits.  ``rows``: the ops that read gathered rows, whose elements
-    are parameters.
+    ``statements``: the program's assignments and lets, in order.  ``fast``: whether functions may be approximate.
+    ``short``: whether those may that only go into results of 16 bits.
     """
-    writer = Writer(step, statements, fast=fast)
+    accumulators = {number: accumulator_of(step.graph.operands[number].dtype) for number in use.bins}
+    writer = Writer(step, statements, fast=fast, accumulators=accumulators)
     if short and not fast:
         writer.short = short_results(step.graph.ops)
-    if shared is not None and not fast:
-        writer.shared = shared_values(step, shared)
+    if use.shared is not None and not fast:
+        writer.shared = shared_values(step, use.shared)
         writer.moderate = moderate_quotients(step.graph.ops, writer.shared)
     arguments = writer.declare()
-    if rows:
-        given = tuple(map(writer.given, rows))
+    if use.rows:
+        given = tuple(map(writer.given, use.rows))
         stores = [n for n, op in enumerate(step.graph.ops) if op.name == "store"]
-        writer.write(needed(step.graph.ops, stores, rows))
+        writer.write(needed(step.graph.ops, stores, use.rows))
         arguments = (*used(arguments, writer.body), *given)
     else:
         writer.write()

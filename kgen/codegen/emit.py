@@ -14,7 +14,7 @@ from kgen.codegen import names
 from kgen.codegen.bodies import alike, has_shared_layout, has_tiles, share_a_layout, shared_rule
 from kgen.codegen.context import ElementContext, FileContext, ModuleContext
 from kgen.codegen.element import Element, Statement
-from kgen.codegen.element_function import write_element
+from kgen.codegen.element_function import ElementUse, write_element
 from kgen.codegen.family import Family, Unit, Written
 from kgen.codegen.helpers import ARRAY_SHAPE, OVERLAP, SMALL_BLOCK, helper_texts, in_order
 from kgen.codegen.kernels import Entry
@@ -22,8 +22,7 @@ from kgen.codegen.layouts import labels_of
 from kgen.codegen.templates import environment
 from kgen.partition.step import Step
 from kgen.records import dataclass
-from kgen.schedule.elementwise.gathers import ops_of_rows
-from kgen.schedule.schedule import Schedule, shared_accesses
+from kgen.schedule.schedule import Schedule
 
 
 def emit(
@@ -48,10 +47,10 @@ def emit(
     short = not any(op.name == "reduce" for step in steps for op in step.graph.ops)
 
     def element_of(step: Step, schedule: Schedule, name: str) -> Element:
-        shared, rows = shared_accesses(schedule), ops_of_rows(step, schedule)
-        key = id(step), shared, rows  # steps may have equal names
+        use = ElementUse.of(step, schedule)
+        key = id(step), use  # steps may have equal names
         if key not in elements:
-            written = write_element(step, name, statements, shared, fast=fast, short=short, rows=rows)
+            written = write_element(step, name, statements, use, fast=fast, short=short)
             elements[key] = functions.declare(written)
         return elements[key]
 

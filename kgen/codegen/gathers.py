@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
@@ -10,10 +11,14 @@ from kgen.codegen.atomics import update_of
 from kgen.codegen.c_types import storage_type
 from kgen.codegen.expressions import Expr, Level
 from kgen.codegen.lines import MAX_COLUMNS
+from kgen.dtypes import DType
 from kgen.ir.graph import Gather, Graph, Op, Operand, Scatter, is_within
 from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.syntax.tree import Combine, Outside
+
+#: No operand is updated elsewhere than in memory.
+NO_ACCUMULATORS: Mapping[int, DType] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +63,18 @@ class StoreAt:
 
 
 def store_at(
-    of: Operand, combine: Combine, places: Sequence[Op], codes: Sequence[str], inside: str, value: str
+    of: Operand, dtype: DType, combine: Combine, places: Sequence[Op], codes: Sequence[str], inside: str, value: str
 ) -> StoreAt:
-    """Lines that store a value at these places of an operand, or combine it, if they are inside of it."""
+    """Lines that store a value at these places of an operand, or combine it, if they are inside of it.
+
+    ``dtype``: in which it is combined.
+    """
     shape, pointer = names.shape(of.name), names.pointer(of.name)
     terms = [f"{code} * {shape}.stride[{axis}]" for axis, code in enumerate(codes) if not _is_zero(places[axis])]
     element, helpers = f"{pointer}[{' + '.join(terms or ['0'])}]", tuple[str, ...]()
     store = f"{element} = {value};"
     if combine != "set":
-        update = update_of(combine, of.dtype)
+        update = update_of(combine, dtype)
         store, helpers = f"{update.function}(&{element}, {value});", update.helpers
     checked = [axis for axis, place in enumerate(places) if not is_within(place, of.shape[axis])]
     tests = [f"is_inside({codes[axis]}, {shape}.extent[{axis}])" for axis in checked]
@@ -133,15 +141,19 @@ def _is_zero(place: Op) -> bool:
     return place.name == "const" and place.attr == 0
 
 
-def sources(step: Step, selected: Iterable[int]) -> list[Argument]:
-    """Parameters for the operands that some of a step's ops read or write at computed places."""
+def sources(step: Step, selected: Iterable[int], accumulators: Mapping[int, DType] = NO_ACCUMULATORS) -> list[Argument]:
+    """Parameters for the operands that some of a step's ops read or write at computed places.
+
+    ``accumulators``: by operand, the dtypes in which updates are combined that first go elsewhere than to memory.
+    """
     attrs = (step.graph.ops[number].attr for number in selected)
     found: list[Argument] = []
     for number in sorted({attr.operand for attr in attrs if isinstance(attr, Gather | Scatter)}):
         operand = step.graph.operands[number]
         pointer, shape = names.pointer(operand.name), names.shape(operand.name)
+        type_ = storage_type(accumulators.get(number, operand.dtype))
         const = "" if number in step.graph.scattered else "const "
-        found.append(Argument("source", number, f"{const}{storage_type(operand.dtype)}* {pointer}"))
+        found.append(Argument("source", number, f"{const}{type_}* {pointer}"))
         if operand.shape:
             found.append(Argument("source", number, f"const ArrayShape<{len(operand.shape)}>& {shape}"))
     return found

@@ -128,7 +128,10 @@ def _atomics() -> Iterator[Helper]:
         for suffix, function in (("", f"atomic{kind.capitalize()}"), ("_own", f"atomic_{kind}")):
             swap = (*comment, ("add_scattered", f"{kind}_scattered{suffix}"), ("atomicAdd", function))
             yield _variant(f"{kind}_scattered{suffix}", (), "add_scattered", *swap)
-    yield from (Helper("add_scattered_f32"), Helper("add_scattered_f16"))
+    yield from (Helper("add_scattered_f32"), Helper("add_scattered_f16"), Helper("add_sums_f16"))
+    yield Helper(
+        "add_sums_bf16", like="add_sums_f16", swap=(("__floats2half2_rn", "__floats2bfloat162_rn"), *_BFLOAT[1:])
+    )
     yield Helper("add_scattered_bf16", like="add_scattered_f16", swap=(*_BFLOAT[2:], ("f16x2", "bf16x2")))
 
 

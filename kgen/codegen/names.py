@@ -64,8 +64,13 @@ def shape(name: str) -> str:
 
 
 def in_shared(name: str) -> str:
-    """A row operand's copy in shared memory."""
+    """A copy of an operand in shared memory: a row's, or a block's of few elements that it updates."""
     return f"{name}_smem"
+
+
+def count(name: str) -> str:
+    """How many elements an operand has."""
+    return f"{name}_count"
 
 
 def ahead(name: str) -> str:

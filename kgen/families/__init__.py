@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kgen.codegen.family import Family
+from kgen.families.bins import BINS
 from kgen.families.boxes import BOXES
 from kgen.families.column_narrow import COLUMN_NARROW
 from kgen.families.column_reduce import COLUMN_REDUCE
@@ -44,7 +45,7 @@ from kgen.schedule.target import PORTABLE, Target
 #: In order of priority, see :func:`choose`.
 FAMILIES: tuple[Family[Any, Any], ...] = (
     COLUMN_NARROW, COLUMN_REDUCE, COLUMN_RESIDENT, ROW_REDUCE, ROW_COLUMNS,
-    CONTIGUOUS, BOXES, TILED, FLAT, ROW_PAIRS, ROW_BATCHES, ROWS, STRIDED,
+    BINS, CONTIGUOUS, BOXES, TILED, FLAT, ROW_PAIRS, ROW_BATCHES, ROWS, STRIDED,
 )  # fmt: skip
 
 #: Those whose kernels may be parts of a horizontal one, in order of priority.

@@ -40,6 +40,7 @@ class Source:
     """An operand that a step reads or writes at computed places.  ``address``: modulo the size of the widest access."""
 
     operand: int
+    shape: tuple[int, ...]
     strides: tuple[int, ...]
     itemsize: int
     address: int
@@ -229,4 +230,4 @@ def _place_horizontal(
 
 
 def _source(number: int, array: Array) -> Source:
-    return Source(number, array.strides, array.itemsize, array.pointer % PORTABLE.vector_bytes)
+    return Source(number, array.shape, array.strides, array.itemsize, array.pointer % PORTABLE.vector_bytes)

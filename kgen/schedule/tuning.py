@@ -274,11 +274,29 @@ class Chains:
     rows: int = 264
 
 
+@dataclass(frozen=True)
+class Bins:
+    """Kernels that update few elements often."""
+
+    #: Threads per block, and blocks, which fit the device at once.
+    block: int = 512
+    blocks: int = 264
+    #: Elements in shared memory, for arrays of up to so many; bytes of all arrays of a kernel.
+    rooms: tuple[int, ...] = (256, 1024, 4096)
+    shared_bytes: int = 32 << 10
+    #: Updates in all, and for each element of this room, at least.
+    fewest_updates: int = 1 << 16
+    updates_each: int = 64
+    #: Updates of a block for each element of its room, at least: it updates that many elements in memory at its end.
+    updates_of_block: int = 4
+
+
 @dataclass(frozen=True, eq=False)  # compared by identity: there are few tables, and they are cache keys
 class Tuning:
     """All tuned numbers of one target."""
 
     elementwise: Elementwise = field(default_factory=Elementwise)
+    bins: Bins = field(default_factory=Bins)
     rows: Rows = field(default_factory=Rows)
     staging: Staging = field(default_factory=Staging)
     persistent: Persistent = field(default_factory=Persistent)

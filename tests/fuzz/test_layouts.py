@@ -21,8 +21,9 @@ from .batch import Batch, Collected, collecting, running
 
 DTYPES = (UINT8, FLOAT16, BFLOAT16, INT32, FLOAT32, FLOAT64, COMPLEX128)
 FAMILIES = tuple(family.name for family in families.FAMILIES if family.facts is Facts)
-#: Not for sums, which share too little and read no computed places: tests/calls/test_row_pairs.py, test_row_batches.py.
-OTHERS = {"row_pairs", "row_batches"}
+#: Not for sums, which share too little and have no computed places: tests/calls/test_row_pairs.py, test_row_batches.py,
+#: test_bins.py.
+OTHERS = {"row_pairs", "row_batches", "bins"}
 EXTENTS = (1, 2, 3, 15, 16, 17, 31, 33, 64, 65, 100, 130, 257)
 
 

@@ -127,6 +127,7 @@ CASES = (
     Case("quantize_rows", "quantize_rows", "--dtype bf16 --shape x=16384x4096"),
     Case("quantize_rows_fp8", "quantize_rows_fp8", "--dtype bf16 --shape x=16384x4096"),
     Case("rms_norm_per_block_quant", "llm/rms_norm_per_block_quant", "--dtype bf16 --shape x=4096x7168,weight=7168"),
+    Case("histogram", "histogram", "--dtype picture=u8,bins=i32 --shape picture=4096x4096,bins=256"),
     Case("embedding", "llm/embedding", "--dtype weight=bf16,ids=i64 --shape weight=128256x4096,ids=8192"),
     Case(
         "rotary_embedding",

@@ -46,6 +46,28 @@ class ResultContext:
 
 
 @dataclass(frozen=True, slots=True)
+class BinsContext:
+    """Elements in shared memory that a block combines before it updates those at ``pointer``.
+
+    ``size``: how many there are, and ``count`` its name; ``capacity``: at most.  ``value``: the name of one, and
+    ``converted`` its text in the dtype in memory.  ``update``: the function that combines that.  ``adds``: the one that
+    adds all of a block, or empty.
+    """
+
+    name: str
+    type: str
+    count: str
+    size: str
+    capacity: int
+    identity: str
+    value: str
+    converted: str
+    pointer: str
+    update: str
+    adds: str
+
+
+@dataclass(frozen=True, slots=True)
 class KernelContext:
     """One ``__global__`` function.
 
@@ -53,7 +75,8 @@ class KernelContext:
     ``packed``, ``direct_at_i`` and ``direct_at_e`` are the lines that call the element function: on element ``j`` of
     the packs, or directly on memory at ``i`` or ``e``; those of ``into_results`` write to ``results``.  Packs are
     stored where the ``conditions`` hold.  ``offsets``: of element ``e``; ``offsets_at_j``: of element ``j`` of a group.
-    ``types``: what it is a template over, where kernels call it; else empty.
+    ``types``: what it is a template over, where kernels call it; else empty.  ``stride``: what all blocks take at once,
+    where there are ``bins``.
     """
 
     template: str
@@ -81,6 +104,8 @@ class KernelContext:
     last: int = 0  # from a thread's first element to its last, where they are a block apart
     into_results: tuple[str, ...] = ()
     types: str = ""
+    bins: tuple[BinsContext, ...] = ()
+    stride: str = ""
 
     @property
     def packs(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from struct import calcsize
 
+from kgen.schedule.elementwise.bins import BinsSchedule
 from kgen.schedule.elementwise.boxes import BoxSchedule
 from kgen.schedule.elementwise.groups import outer_dims
 from kgen.schedule.elementwise.row_batches import GROUPS
@@ -39,6 +41,15 @@ def linear_rule(schedule: Schedule, labels: Labels) -> Rule:
     blocks = ceil_div(reached, schedule.block * schedule.group)
     n = product(extent(d) for d in range(rank))
     return Rule((blocks, _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", n),))
+
+
+def bins_rule(schedule: BinsSchedule, labels: Labels) -> Rule:
+    """As :func:`linear_rule`, with as many blocks as fit the device, and enough updates for each."""
+    linear, tuning = linear_rule(schedule, labels), schedule.target.tuning.bins
+    room = max(room for _, room in schedule.bins)
+    each = ceil_div(Name("n"), tuning.updates_of_block * room)
+    blocks = minimum(minimum(linear.grid[0], each), tuning.blocks)
+    return replace(linear, grid=(blocks, _ONE, _ONE))
 
 
 def _row_groups(schedule: Schedule) -> Expr:

@@ -1,0 +1,530 @@
+// Made by kgen 0.1.0 from histogram.k. Do not edit; remake it with
+//     kgen compile histogram.k -o histogram.cu --dtype picture=u8,bins=i32 --shape picture=4096x4096,bins=256
+//
+//     # How often each value of a picture of bytes occurs.  bins: 256 integers, which these counts are added to.
+//     input picture
+//     inout bins
+//     bins[cast<int>(picture)] += 1
+//
+// Inputs:  picture: uint8, bins: int32 (updated in place)
+//
+// Chosen: bins: each block combines updates of `bins` in shared memory first, because they are of few elements.
+// Chosen: contiguous: 16 elements a thread, so that `picture` moves in 16-byte accesses.
+// Chosen: 32-bit indices: every element number is below 2^31.
+
+namespace kgen_histogram {
+
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+// The extents of an array that is read or written at computed places, and its strides in elements.
+template <int Rank>
+struct ArrayShape {
+    long long extent[Rank];
+    long long stride[Rank];
+};
+
+// Whether 0 <= place < extent.
+static __device__ __forceinline__ bool is_inside(long long place, long long extent)
+{
+    return (unsigned long long)place < (unsigned long long)extent;
+}
+
+// One element: bins[cast<int>(picture)] += 1
+static __device__ __forceinline__ void
+histogram_element(const unsigned char picture_v, int* bins_ptr, const ArrayShape<1>& bins_shape)
+{
+    const long long bins_place0 = (long long)(int)picture_v;
+    const bool bins_inside = is_inside(bins_place0, bins_shape.extent[0]);
+    if (bins_inside) {
+        atomicAdd(&bins_ptr[bins_place0 * bins_shape.stride[0]], 1);
+    }
+}
+
+// Operands in memory order, 16 elements a thread.
+// Launch: ceil(n / 8192) blocks of 512 threads, at most 264, for n < 2^30 elements.
+// Alignment, in bytes: 16 for picture.
+extern "C" __global__ void __launch_bounds__(512)
+histogram_bins_1d_256(const unsigned char* picture_ptr,
+                      int* __restrict__ bins_ptr,
+                      const ArrayShape<1> bins_shape,
+                      const unsigned int n)
+{
+    const int bins_count = (int)bins_shape.extent[0];
+    __shared__ int bins_smem[256];  // what this block combines: memory follows at the end
+    for (int b = threadIdx.x; b < bins_count; b += 512) {
+        bins_smem[b] = 0;
+    }
+    __syncthreads();
+    const unsigned int first = 16u * (blockIdx.x * 512u + threadIdx.x);  // the first of this thread's 16 elements
+    const unsigned int whole_to = n / 16 * 16;  // whole groups lie up to here
+    wait_for_earlier_kernels();
+    for (unsigned int i = first; i < whole_to; i += gridDim.x * 8192u) {
+        const auto picture_vec = *reinterpret_cast<const Pack<unsigned char, 16, 16>*>(picture_ptr + i);
+        #pragma unroll
+        for (int j = 0; j < 16; ++j) {
+            histogram_element(picture_vec.at[j], bins_smem, bins_shape);
+        }
+    }
+    // Elements that are in no whole group, one a thread of the first block.
+    const unsigned int e = whole_to + (511 - threadIdx.x);
+    if (blockIdx.x == 0 && e < n) {
+        histogram_element(picture_ptr[e], bins_smem, bins_shape);
+    }
+    __syncthreads();
+    for (int b = threadIdx.x; b < bins_count; b += 512) {
+        const int bins_kept = bins_smem[b];
+        if (bins_kept != 0) {
+            atomicAdd(&bins_ptr[b], bins_kept);
+        }
+    }
+    let_next_kernel_start();
+}
+
+}  // namespace kgen_histogram
+
+// --- Host code: checks the arrays of a call, decides among the kernels above, and launches them. ---
+
+#if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
+
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <initializer_list>
+
+#ifndef KGEN_ARRAY_H
+#define KGEN_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* DLPack's DLDataType: the kind of an element, its bits, and 1. */
+typedef struct kgen_dtype {
+    uint8_t code;
+    uint8_t bits;
+    uint16_t lanes;
+} kgen_dtype;
+
+/* An array in device memory.  It has the layout of DLPack's DLTensor: pointers to both are alike. */
+typedef struct kgen_array {
+    void* data;
+    int32_t device_type; /* these two are not read */
+    int32_t device_id;
+    int32_t ndim; /* 0 to 8 */
+    kgen_dtype dtype;
+    const int64_t* shape;
+    const int64_t* strides; /* in elements; NULL: C order */
+    uint64_t byte_offset;   /* from data to element (0, ..., 0) */
+} kgen_array;
+
+/*
+ * What launchers return.  In bits 8 to 15 is the number of the array at fault, counting from 1 in the order of the
+ * parameters, or 0.  Results below 0 are errors of CUDA calls: -cudaError_t.
+ */
+enum {
+    KGEN_SUCCESS = 0,
+    KGEN_NULL_ARRAY = 1,
+    KGEN_BAD_RANK = 2,
+    KGEN_BAD_DTYPE = 3,
+    KGEN_BAD_SHAPE = 4,
+    KGEN_TOO_LARGE = 5,
+    KGEN_MISALIGNED = 6,
+    KGEN_OVERLAP = 7,
+    KGEN_NOT_COVERED = 8,
+    KGEN_SMALL_WORKSPACE = 9
+};
+
+#endif
+
+#define KGEN_UINT8 {1, 8, 1}
+#define KGEN_INT32 {0, 32, 1}
+
+namespace kgen_histogram {
+
+// The dimensions that a kernel walks, the fastest first, and the strides of its accesses along them.
+constexpr int ACCESSES = 1;
+struct Space {
+    int rank;
+    long long shape[8];
+    long long strides[ACCESSES][8];
+};
+
+// Kernels that move whole vectors take arrays at multiples of so many bytes.
+constexpr int ALIGNMENT = 16;
+
+static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
+
+static long long kgen_min(long long a, long long b) { return a < b ? a : b; }
+
+// An array that has passed its checks: where its elements lie, and the range of bytes that they are in.
+struct Array {
+    uintptr_t address;  // of element (0, ..., 0)
+    uintptr_t first, last;
+    int rank;
+    long long size;  // elements
+    long long itemsize;
+    long long shape[8], strides[8];  // 0 along dimensions of one element
+};
+
+// A status about an array; arrays are counted from 1.
+static int status_of(int status, int number) { return status + 256 * number; }
+
+static long long magnitude(long long stride) { return stride < 0 ? -stride : stride; }
+
+// Checks an argument by itself.  Sizes and spans are at most 2^48 elements, so that sums of them do not overflow.
+static int read_array(const kgen_array* from, kgen_dtype dtype, Array* to)
+{
+    const long long limit = 1ll << 48;
+    if (from == nullptr || (from->ndim > 0 && from->shape == nullptr)) return KGEN_NULL_ARRAY;
+    if (from->ndim < 0 || from->ndim > 8) return KGEN_BAD_RANK;
+    const kgen_dtype& found = from->dtype;
+    if (found.code != dtype.code || found.bits != dtype.bits || found.lanes != 1) return KGEN_BAD_DTYPE;
+    to->rank = from->ndim;
+    to->itemsize = dtype.bits / 8;
+    to->size = 1;
+    long long lowest = 0, highest = 0, dense = 1;
+    for (int i = from->ndim - 1; i >= 0; --i) {
+        const long long n = from->shape[i], stride = from->strides == nullptr ? dense : from->strides[i];
+        if (n < 0) return KGEN_BAD_SHAPE;
+        if (n > limit / dense) return KGEN_TOO_LARGE;
+        if (n > 1 && (stride > limit / (n - 1) || stride < -limit / (n - 1))) return KGEN_TOO_LARGE;
+        to->shape[i] = n;
+        to->strides[i] = n > 1 ? stride : 0;
+        const long long span = (n - 1) * to->strides[i];
+        (span < 0 ? lowest : highest) += span;
+        to->size *= n;
+        dense *= n > 1 ? n : 1;
+    }
+    to->address = reinterpret_cast<uintptr_t>(from->data) + static_cast<uintptr_t>(from->byte_offset);
+    if (to->size > 0 && from->data == nullptr) return KGEN_NULL_ARRAY;
+    if (to->address % to->itemsize != 0) return KGEN_MISALIGNED;
+    to->first = to->address + lowest * to->itemsize;
+    to->last = to->address + (highest + 1) * to->itemsize - 1;
+    return KGEN_SUCCESS;
+}
+
+// Whether two indices of an array may lead to one element: unless each dimension steps over all faster ones.
+static bool overlaps_itself(const Array& array)
+{
+    for (int i = 0; i < array.rank; ++i) {
+        const long long step = magnitude(array.strides[i]);
+        long long reach = 0;
+        for (int d = 0; d < array.rank; ++d) {
+            const long long other = magnitude(array.strides[d]);
+            if (d != i && other <= step) reach += (array.shape[d] - 1) * other;
+        }
+        if (array.shape[i] > 1 && step <= reach) return array.size > 0;
+    }
+    return false;
+}
+
+// The bytes that an array occupies in each period: the first as an address, and how many.
+static long long window(const Array& array, long long period, uintptr_t* first)
+{
+    long long bytes = array.itemsize;
+    *first = array.address;
+    for (int i = 0; i < array.rank; ++i) {
+        const long long step = array.strides[i] * array.itemsize, span = (array.shape[i] - 1) * step;
+        if (step % period != 0) {
+            *first += span < 0 ? span : 0;
+            bytes += magnitude(span);
+        }
+    }
+    return bytes;
+}
+
+// Whether two arrays lie beside each other in each period of a stride of the first, such as columns of one matrix.
+static bool interleaved(const Array& one, const Array& other)
+{
+    for (int i = 0; i < one.rank; ++i) {
+        const long long period = magnitude(one.strides[i]) * one.itemsize;
+        if (period == 0) continue;
+        uintptr_t a, b;
+        const long long a_bytes = window(one, period, &a), b_bytes = window(other, period, &b);
+        const long long apart = static_cast<long long>((b % period + period - a % period) % period);
+        if (a_bytes <= apart && apart + b_bytes <= period) return true;
+    }
+    return false;
+}
+
+// Whether two arrays may share a byte.
+static bool overlap(const Array& one, const Array& other)
+{
+    if (one.size == 0 || other.size == 0 || one.last < other.first || other.last < one.first) return false;
+    return !interleaved(one, other) && !interleaved(other, one);
+}
+
+// What the program says of an array.  `rank` is -1 where any will do.
+struct Operand {
+    const char* name;
+    kgen_dtype dtype;
+    int rank;
+    bool is_written;
+};
+
+// Checks all arguments, and that no array that is written overlaps itself or another one.
+static int read_arrays(const kgen_array* const* given, const Operand* operands, int count, Array* arrays)
+{
+    for (int i = 0; i < count; ++i) {
+        const int status = read_array(given[i], operands[i].dtype, &arrays[i]);
+        if (status != KGEN_SUCCESS) return status_of(status, i + 1);
+        if (operands[i].rank >= 0 && arrays[i].rank != operands[i].rank) return status_of(KGEN_BAD_RANK, i + 1);
+    }
+    for (int i = 0; i < count; ++i) {
+        bool overlaps = operands[i].is_written && overlaps_itself(arrays[i]);
+        for (int k = 0; k < count && operands[i].is_written; ++k) {
+            overlaps = overlaps || (k != i && overlap(arrays[i], arrays[k]));
+        }
+        if (overlaps) return status_of(KGEN_OVERLAP, i + 1);
+    }
+    return KGEN_SUCCESS;
+}
+
+// Checks that an array has the shape and the strides that the kernels are for.
+static int check_layout(const Array& array, int number, std::initializer_list<long long> shape,
+                        std::initializer_list<long long> strides)
+{
+    for (int i = 0; i < array.rank; ++i) {
+        if (array.shape[i] != shape.begin()[i]) return status_of(KGEN_BAD_SHAPE, number);
+    }
+    for (int i = 0; i < array.rank; ++i) {
+        const bool is_used = array.shape[i] > 1 && array.size > 0;
+        if (is_used && array.strides[i] != strides.begin()[i]) return status_of(KGEN_NOT_COVERED, number);
+    }
+    return KGEN_SUCCESS;
+}
+
+// Marks those of some arrays that are not aligned, by a null pointer: kernels take copies of them.
+static int mark_unaligned(Array* arrays, const Operand* operands, std::initializer_list<int> numbers)
+{
+    for (const int i : numbers) {
+        Array& array = arrays[i];
+        if (array.address % ALIGNMENT == 0) continue;
+        const bool has_gaps = array.last - array.first + 1 != static_cast<uintptr_t>(array.size * array.itemsize);
+        if (array.address != array.first || (has_gaps && operands[i].is_written)) {
+            return status_of(KGEN_NOT_COVERED, i + 1);
+        }
+        array.address = 0;
+    }
+    return KGEN_SUCCESS;
+}
+
+// The memory that copies of the marked arrays take.
+static size_t bytes_of_copies(const Array* arrays, int count)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < count; ++i) {
+        const bool is_marked = arrays[i].size > 0 && arrays[i].address == 0;
+        bytes += is_marked ? (arrays[i].last - arrays[i].first + 256) / 256 * 256 : 0;
+    }
+    return bytes;
+}
+
+static int copy_array(uintptr_t to, uintptr_t from, const Array& array, cudaStream_t stream)
+{
+    return -static_cast<int>(cudaMemcpyAsync(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
+                                             array.last - array.first + 1, cudaMemcpyDeviceToDevice, stream));
+}
+
+// Copies the marked arrays to memory, one behind another, and moves its start behind them.
+static int copy_unaligned(Array* arrays, int count, char** memory, cudaStream_t stream)
+{
+    for (int i = 0; i < count; ++i) {
+        const size_t bytes = bytes_of_copies(&arrays[i], 1);
+        if (bytes == 0) continue;
+        arrays[i].address = reinterpret_cast<uintptr_t>(*memory);
+        *memory += bytes;
+        if (const int status = copy_array(arrays[i].address, arrays[i].first, arrays[i], stream)) return status;
+    }
+    return KGEN_SUCCESS;
+}
+
+// Copies results back.
+static int copy_back(const Array* arrays, const Operand* operands, int count, cudaStream_t stream)
+{
+    for (int i = 0; i < count; ++i) {
+        const Array& array = arrays[i];
+        const bool is_copied = array.size > 0 && (array.address < array.first || array.address > array.last);
+        if (!operands[i].is_written || !is_copied) continue;
+        if (const int status = copy_array(array.first, array.address, array, stream)) return status;
+    }
+    return KGEN_SUCCESS;
+}
+
+static int check_workspace(void* workspace, size_t bytes, size_t needed)
+{
+    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
+    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
+}
+
+// Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
+static bool may_start_early()
+{
+    int device = 0, major = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    return major >= 9;
+}
+
+// Queues a kernel on a grid of `x` by `y` blocks.
+template <typename Kernel, typename... Values>
+static int launch(Kernel& kernel, long long x, long long y, int threads, bool starts_early, cudaStream_t stream,
+                  Values... values)
+{
+    if (x > 2147483647 || y > 65535) return KGEN_TOO_LARGE;
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned int>(x), static_cast<unsigned int>(y));
+    config.blockDim = dim3(threads);
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = starts_early && may_start_early() ? 1 : 0;
+    return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
+}
+
+// What a status means, with the name of the array at fault.
+static const char* message_of(int status, const Operand* operands, int count)
+{
+    static const char* const meanings[] = {
+        "success",
+        "a null pointer",
+        "another number of dimensions than the program has, or more than 8",
+        "another dtype than the program was compiled for",
+        "a negative extent, or extents that do not fit those of the other arrays",
+        "more elements, or larger strides, than a launch can have",
+        "an address that is no multiple of the element's size (256 bytes for workspace)",
+        "memory that is written overlaps another array, or itself",
+        "strides, extents or alignment that no kernel of this file is for",
+        "less workspace than the program needs",
+    };
+    static thread_local char text[256];
+    if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
+    const int code = status % 256, number = status / 256;
+    const char* const meaning = code <= KGEN_SMALL_WORKSPACE ? meanings[code] : "no status of this launcher";
+    if (number == 0 || number > count) return meaning;
+    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning);
+    return text;
+}
+
+// What the kernels take.
+struct Arguments {
+    const unsigned char* picture_ptr;
+    int* bins_ptr;
+    ArrayShape<1> bins_shape;
+    cudaStream_t stream;
+};
+
+static int launch_histogram_bins_1d_256(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const long long n = shape[0];
+    return launch(histogram_bins_1d_256, kgen_min(kgen_min(kgen_ceil_div(n, 8192), kgen_ceil_div(n, 1024)), 264), 1,
+        512, true, a.stream,
+                  a.picture_ptr, a.bins_ptr, a.bins_shape, (unsigned int)n);
+}
+
+const Operand OPERANDS[] = {
+    {"picture", KGEN_UINT8, 2, false},
+    {"bins", KGEN_INT32, 1, true},
+};
+
+// What a call launches for one kernel of the program: nothing where there is nothing to compute.
+struct Choice {
+    int (*launch)(const Arguments&, const Space&);
+    Space space;
+};
+
+// Checks the arrays, and that they have the layouts that the kernels are for, and decides on the kernels.
+static int decide(const kgen_array* const* given, Array* arrays, Choice* choices)
+{
+    int status = read_arrays(given, OPERANDS, 2, arrays);
+    if (status != KGEN_SUCCESS) return status;
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {4096, 4096}, {4096, 1});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {256}, {1});
+    if (status != KGEN_SUCCESS || arrays[1].size == 0) return status;
+    choices[0].launch = launch_histogram_bins_1d_256;
+    choices[0].space = {1, {16777216}, {{1}}};
+    return mark_unaligned(arrays, OPERANDS, {0});
+}
+
+// The bytes of a call: copies of unaligned arrays, buffers between kernels, then scratch memory, which these share.
+static size_t workspace_of(const Array* arrays)
+{
+    return bytes_of_copies(arrays, 2);
+}
+
+}  // namespace kgen_histogram
+
+extern "C" int histogram_launch(const kgen_array* picture_array,
+                                const kgen_array* bins_array,
+                                void* workspace,
+                                size_t workspace_bytes,
+                                cudaStream_t stream)
+{
+    using namespace kgen_histogram;
+    const kgen_array* const given[] = {picture_array, bins_array};
+    Array arrays[2];
+    Choice choices[1] = {};
+    int status = decide(given, arrays, choices);
+    if (status == KGEN_SUCCESS) {
+        status = check_workspace(workspace, workspace_bytes, workspace_of(arrays));
+    }
+    if (status != KGEN_SUCCESS) return status;
+    char* memory = static_cast<char*>(workspace);
+    status = copy_unaligned(arrays, 2, &memory, stream);
+    if (status != KGEN_SUCCESS) return status;
+    const Arguments a = {
+        reinterpret_cast<const unsigned char*>(arrays[0].address),
+        reinterpret_cast<int*>(arrays[1].address),
+        {{256}, {1}},
+        stream,
+    };
+    for (const Choice& choice : choices) {
+        if (status == KGEN_SUCCESS && choice.launch != nullptr) status = choice.launch(a, choice.space);
+    }
+    if (status == KGEN_SUCCESS) status = copy_back(arrays, OPERANDS, 2, stream);
+    return status;
+}
+
+extern "C" int histogram_workspace_size(const kgen_array* picture_array,
+                                        const kgen_array* bins_array,
+                                        size_t* bytes)
+{
+    using namespace kgen_histogram;
+    const kgen_array* const given[] = {picture_array, bins_array};
+    Array arrays[2];
+    Choice choices[1] = {};
+    const int status = decide(given, arrays, choices);
+    *bytes = status == KGEN_SUCCESS ? workspace_of(arrays) : 0;
+    return status;
+}
+
+extern "C" const char* histogram_error_string(int status)
+{
+    using namespace kgen_histogram;
+    return message_of(status, OPERANDS, 2);
+}
+
+#endif

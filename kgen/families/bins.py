@@ -1,0 +1,25 @@
+"""``bins``: few elements that are updated often, which each block combines in shared memory first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.codegen.family import Family, Unit, Written
+from kgen.schedule.elementwise.bins import BinsSchedule, bins
+from kgen.schedule.elementwise.launch import bins_rule
+from kgen.schedule.facts import Facts
+from kgen.schedule.operand_summary import classes
+from kgen.schedule.schedule import ranked_suffix
+
+
+def write(unit: Unit[BinsSchedule]) -> Written:
+    from kgen.codegen.elementwise.bins import write_bins
+
+    return write_bins(unit)
+
+
+def suffix(schedule: BinsSchedule, itemsizes: Sequence[int]) -> str:
+    return f"{ranked_suffix(schedule, itemsizes)}_{'_'.join(str(room) for _, room in schedule.bins)}"
+
+
+BINS = Family("bins", Facts, choose=bins, launch=bins_rule, write=write, suffix=suffix, classes=classes)
