@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import kgen
+from kgen.dtypes import BFLOAT16
+from kgen.ir.rounding import numpy_dtype
 from kgen.runtime.cuda.driver import probe
 
 Array = np.ndarray[Any, Any]
@@ -137,3 +139,22 @@ def test_rows_of_an_updated_array(device: str, columns: int) -> None:
     after = a + x
     np.testing.assert_array_equal(k(x=x, i=PLACES[:2], a=a), (after - after.min(1, keepdims=True))[PLACES[:2]])
     np.testing.assert_array_equal(a, after)
+
+
+def test_a_dtype_of_its_own(device: str) -> None:
+    """The kernel has the header of a dtype that only the rows at computed places have."""
+    table, x = integers(7, 64).astype(numpy_dtype(BFLOAT16)), integers(len(PLACES), 64)
+    found = kgen.jit("out = x - sum(x, axis=1, keepdims=true) + table[i]", device=device)(x=x, i=PLACES, table=table)
+    rows = np.where(INSIDE[:, None], table[ROWS].astype("float32"), 0)
+    np.testing.assert_array_equal(found, x - x.sum(1, keepdims=True) + rows)
+
+
+def test_one_temporary_at_several_places(device: str) -> None:
+    """A thread keeps both values of `t`, by names of their own."""
+    x, w, i, o = integers(2, 5), integers(2, 16), np.array([0, 1]), np.full(3, -99.0, "float32")
+    text = "input x, j, w, i\ninout o\nlet t = x[:, j] - w\nlet g = split(t, by=16)\n"
+    text += "let u = g - sum(g, axis=2, keepdims=true)\nout = merge(u)\no[i] max= max(u, axis=(1, 2))"
+    t = x[:, np.arange(16) % 5] - w
+    found = kgen.jit(text, device=device)(x=x, j=np.arange(16) % 5, w=w, i=i, o=o)
+    np.testing.assert_array_equal(found, t - t.sum(1, keepdims=True))
+    np.testing.assert_array_equal(o[:2], (t - t.sum(1, keepdims=True)).max(1))

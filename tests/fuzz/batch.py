@@ -14,6 +14,7 @@ from kgen.runtime.cpu.driver import without_comments
 from kgen.runtime.cpu.module import CpuModule
 from tests.poison import poisoned
 
+_DECLARED = {"__half": "cuda_fp16.h", "__nv_bfloat16": "cuda_bf16.h", "__nv_fp8": "cuda_fp8.h"}  # by what they declare
 _INCLUDE = re.compile(r"^#include <[^>]+>\n", re.MULTILINE)
 _NAMESPACE = re.compile(r"^(namespace |\}  // namespace )kgen_\w+", re.MULTILINE)
 
@@ -89,6 +90,9 @@ def joined(texts: Sequence[tuple[str, Sequence[str]]]) -> str:
     have one name.
     """
     texts = [(text.partition("\n// --- Host code")[0], kernels) for text, kernels in texts]
+    for text, _ in texts:
+        for name, header in _DECLARED.items():  # the others would give what one text lacks
+            assert name not in text or f"#include <{header}>" in text, f"{header} is missing"
     headers = dict.fromkeys(h for text, _ in texts for h in _INCLUDE.findall(text))
     parts = [*headers]
     for number, (text, kernels) in enumerate(texts):

@@ -228,7 +228,7 @@ class _Generator:
         index = ", ".join("0" if axis in axes else ":" for axis in range(of.array.ndim))
         shorter = self.rng.random() < 0.7
         self.lines.append(f"out{n}: float64 = ({of.text}){f'[{index}]' * shorter}")
-        want[f"out{n}"] = of.array.squeeze(axes) if shorter else of.array
+        want[f"out{n}"] = (of.array.squeeze(axes) if shorter else of.array).astype(np.float64)
 
     def scattered(self, n: int, of: Value, _: tuple[Value, tuple[int, ...]], want: dict[str, Array]) -> None:
         """Rows stored at computed places, or combined with what is there."""

@@ -211,7 +211,9 @@ class Calls:
         return tuple(Declared(register_type(ops[n].dtype), self.kept_array(n) + array) for n in mine)
 
     def kept_array(self, number: int) -> str:
-        return self.kept_name(kept_name(self.operands.step, number))
+        """Its name, which differs from those of other kept values: an indexed ``let`` is computed for each index."""
+        unique, step = names.Unique(), self.operands.step
+        return {n: unique(self.kept_name(kept_name(step, n))) for n in self.values.kept}[number]
 
 
 def final_packs(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from kgen.codegen import names
+from kgen.codegen.c_types import headers_of
 from kgen.codegen.family import Parameters, Unit, Written
 from kgen.codegen.helpers import LOAD_ALIGNED_BLOCKS
 from kgen.codegen.kernels import Parameter
@@ -71,7 +72,12 @@ def write_reduction(
     check_parameters(unit.name, schedule, unit.rule, parameters.known)
     context = replace(described.context, parameters=tuple(parameters.declarations))
     movers = (LOAD_ALIGNED_BLOCKS,) if schedule.shifts else ()
-    return Written(context, parameters, described.headers, described.helpers, movers)
+    return Written(context, parameters, (*described.headers, *_headers(step)), described.helpers, movers)
+
+
+def _headers(step: ReductionStep) -> list[str]:
+    """What declares the types of the parameters."""
+    return [header for number in step.operands for header in headers_of(step.graph.operands[number].dtype)]
 
 
 def _without_unused_shapes(parameters: Parameters, context: Context) -> Parameters:

@@ -18,7 +18,7 @@ from kgen.codegen.reduction.row_context import Round
 from kgen.codegen.reduction.sections import access_of, label_of
 from kgen.codegen.reduction.states import States, first_of, part_of, result_of, thread_state
 from kgen.codegen.reduction.two_steps import TwoSteps
-from kgen.codegen.spelling import Expr, headers_of, register_type
+from kgen.codegen.spelling import Expr, register_type
 from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import WARP, is_plain
 
@@ -71,7 +71,6 @@ class Rounds:
         for n, access in whole.items():
             dtype = self.operands.operand(access).dtype
             self.writer.helpers.append(f"{states[n][0].at_once}_{dtype.short}")
-            self.writer.headers += headers_of(dtype)
         by_element = [n for n in states if n not in whole]
         return self.functions.write(place, name, by_element, {n: states[n] for n in by_element}) if by_element else None
 

@@ -19,7 +19,7 @@ from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.reduction.accumulators import Accumulator
 from kgen.codegen.reduction.narrow import ENDS, ROUND
 from kgen.codegen.reduction.parts import Parts, is_division
-from kgen.codegen.spelling import Expr, headers_of, register_type, storage_type
+from kgen.codegen.spelling import Expr, register_type, storage_type
 from kgen.dtypes import BFLOAT16, FLOAT32, INT64
 from kgen.ir.graph import IndexMap, Op, Scatter
 from kgen.partition.reduction_step import ReductionStep
@@ -184,7 +184,6 @@ def _reads(writer: SectionWriter, step: ReductionStep, selected: Sequence[int]) 
             operand = step.graph.operands[step.accesses[access].operand]
             value = writer.unique(names.value(operand.name))
             found[access] = Argument("read", access, f"const {register_type(operand.dtype)} {value}")
-            writer.headers += headers_of(operand.dtype)
         writer.exprs[number] = Expr(found[access].name, PRIMARY)
     return list(found.values())
 
@@ -255,7 +254,6 @@ def _sinks(writer: SectionWriter, step: ReductionStep, section: Section) -> list
             writer.places[step.accesses[access].operand] = result
             c_type = "float2" if number in section.ends else storage_type(operand.dtype)
             arguments.append(Argument("write", access, f"{c_type}& {result}"))
-            writer.headers += headers_of(operand.dtype)
     for number in section.kept:
         value = writer.unique(names.kept(kept_name(step, number)))
         arguments.append(Argument("keep", number, f"{register_type(step.graph.ops[number].dtype)}& {value}"))
