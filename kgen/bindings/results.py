@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kgen.diagnostics import error
 from kgen.ir.graph import Dim
@@ -13,25 +13,56 @@ from kgen.spec import c_strides
 
 
 @dataclass(frozen=True)
+class BatchDims:
+    """Any number of dimensions: those of arrays, broadcast to each other, but the ``first`` and the ``last`` ones.
+    ``places``: of these arrays."""
+
+    places: tuple[int, ...]
+    first: int
+    last: int
+
+    @property
+    def bounds(self) -> str:
+        """These dimensions of a shape, as a slice in Python."""
+        return f"{self.first}:" + (f"-{self.last}" if self.last else "")
+
+
+#: A number, or the place of an array and an axis of it, counted from the end where that is negative.
+Known = int | tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Result:
     """An array that a binding allocates.  ``place``: among the arrays of the launcher.
 
     ``broadcast``: the places of the arrays that are broadcast to its shape; empty where ``extents`` has the shape.
-    An extent is a number, or the place of an array and an axis of it.  Such a result is in C order.
+    Such a result is in C order.
     """
 
     place: int
     name: str
     broadcast: tuple[int, ...]
-    extents: tuple[int | tuple[int, int], ...]
+    extents: tuple[Known | BatchDims, ...]
+
+    @property
+    def around(self) -> tuple[tuple[Known, ...], BatchDims, tuple[Known, ...]] | None:
+        """The extents before and behind a batch, and the batch; None where there is none."""
+        for at, batch in enumerate(self.extents):
+            if isinstance(batch, BatchDims):
+                before, behind = self.extents[:at], self.extents[at + 1 :]
+                return known(before), batch, known(behind)
+        return None
+
+
+def known(extents: tuple[Known | BatchDims, ...]) -> tuple[Known, ...]:
+    """Those that are no batch."""
+    return tuple(e for e in extents if not isinstance(e, BatchDims))
 
 
 def results_of(lowered: Lowered | Covered, interface: Interface, abi: str) -> tuple[Result, ...]:
     """Raises :class:`~kgen.KgenError` (``no-binding``) where the shape or order of one follows from no array."""
     if isinstance(lowered, Covered):
         return tuple(_broadcast(lowered, interface, abi))
-    if lowered.batch is not None:
-        raise error("no-binding", f"--abi {abi} needs to know the rank of arrays", "give --shape, such as x=?x?")
     return tuple(_shaped(lowered, interface, abi))
 
 
@@ -65,13 +96,32 @@ def _shaped(lowered: Lowered, interface: Interface, abi: str) -> Iterator[Result
 
 def _extent(
     dim: Dim, lowered: Lowered, inputs: list[tuple[int, ArrayParameter]], array: ArrayParameter, abi: str
-) -> int | tuple[int, int]:
+) -> Known | BatchDims:
     if dim == 1 or dim not in lowered.sizes.assumed:
         return 1 if dim == 1 else lowered.sizes.extents[dim]
-    for place, given in inputs:
-        if dim in given.of.shape:
-            return place, given.of.shape.index(dim)
-    raise _unknown(array.name, abi)
+    having = [(place, given.of.shape) for place, given in inputs if dim in given.of.shape]
+    if not having:
+        raise _unknown(array.name, abi)
+    place, shape = having[0]
+    axis, batch = shape.index(dim), None if lowered.batch is None else lowered.batch.dim
+    if dim == batch:
+        return BatchDims(tuple(place for place, _ in having), axis, len(shape) - axis - 1)
+    behind = batch in shape and axis > shape.index(batch)
+    return place, axis - len(shape) if behind else axis
+
+
+def python_shape(result: Result, position: Callable[[int], int], library: str) -> str:
+    """The extents of a result, as the Python file of a binding has them.  ``position``: of an array in ``arrays``."""
+
+    def text(extent: Known | BatchDims) -> str:
+        if isinstance(extent, BatchDims):
+            shapes = [f"arrays[{position(place)}].shape" for place in extent.places]
+            whole = shapes[0] if len(shapes) == 1 else f"{library}.broadcast_shapes({', '.join(shapes)})"
+            return f"*{whole}[{extent.bounds}]"
+        return str(extent) if isinstance(extent, int) else f"arrays[{position(extent[0])}].shape[{extent[1]}]"
+
+    extents = list(map(text, result.extents))
+    return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
 
 
 def _unknown(name: str, abi: str) -> Exception:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from kgen.bindings.context import Binding, rendered
-from kgen.bindings.results import Result, results_of
+from kgen.bindings.results import Known, Result, known, python_shape, results_of
 from kgen.diagnostics import error
 from kgen.dtypes import DType, Kind
 from kgen.launcher.interface import ArrayParameter, ScalarParameter, dtype_constant
@@ -94,9 +94,18 @@ class Context:
         """Its shape in C++."""
         if result.broadcast:
             return f"broadcast({{{self.references(result.broadcast)}}})"
-        tensors = [_tensor(a) for a in self.binding.interface.arrays]
-        extents = (str(e) if isinstance(e, int) else f"{tensors[e[0]]}.size({e[1]})" for e in result.extents)
-        return f"{{{', '.join(extents)}}}"
+        if result.around is None:
+            return self._extents(known(result.extents))
+        before, batch, behind = result.around
+        whole = f"broadcast({{{self.references(batch.places)}}})"
+        return f"with_batch({self._extents(before)}, {whole}, {batch.first}, {batch.last}, {self._extents(behind)})"
+
+    def _extents(self, extents: Sequence[Known]) -> str:
+        return f"{{{', '.join(str(e) if isinstance(e, int) else self._extent(*e) for e in extents)}}}"
+
+    def _extent(self, place: int, axis: int) -> str:
+        tensor = _tensor(self.binding.interface.arrays[place])
+        return f"{tensor}.size({axis if axis >= 0 else f'{tensor}.dim() - {-axis}'})"
 
     def references(self, places: Sequence[int]) -> str:
         return ", ".join(f"&{_tensor(self.binding.interface.arrays[place])}" for place in places)
@@ -115,11 +124,7 @@ class Context:
             arrays = [f"arrays[{self.position(place)}]" for place in result.broadcast]
             shape = f"torch.broadcast_shapes({', '.join(f'{array}.shape' for array in arrays)})"
             return f"_result({shape}, {dtype}, {', '.join(arrays)})"
-        extents = [
-            str(e) if isinstance(e, int) else f"arrays[{self.position(e[0])}].shape[{e[1]}]" for e in result.extents
-        ]
-        shape = f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
-        return f"arrays[0].new_empty({shape}, dtype={dtype})"
+        return f"arrays[0].new_empty({python_shape(result, self.position, 'torch')}, dtype={dtype})"
 
     def position(self, place: int) -> int:
         """Of an array, among the arguments that are given."""
@@ -128,6 +133,10 @@ class Context:
     @property
     def is_broadcast(self) -> bool:
         return any(r.broadcast for r in self.results)
+
+    @property
+    def has_batch(self) -> bool:
+        return any(r.around for r in self.results)
 
 
 def torch_source(binding: Binding) -> str:

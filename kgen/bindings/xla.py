@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from kgen.bindings.context import Binding, rendered
-from kgen.bindings.results import Result, results_of
+from kgen.bindings.results import Result, python_shape, results_of
 from kgen.dtypes import DType
 from kgen.launcher.interface import ArrayParameter, dtype_constant
 from kgen.records import dataclass
@@ -132,10 +132,7 @@ class Context:
     def _shape(self, result: Result) -> str:
         if result.broadcast:
             return f"jnp.broadcast_shapes({', '.join(f'arrays[{self.position(p)}].shape' for p in result.broadcast)})"
-        extents = [
-            str(e) if isinstance(e, int) else f"arrays[{self.position(e[0])}].shape[{e[1]}]" for e in result.extents
-        ]
-        return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
+        return python_shape(result, self.position, "jnp")
 
     def position(self, place: int) -> int:
         """Of an array, among the arguments that are given."""

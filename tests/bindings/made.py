@@ -19,6 +19,7 @@ PROGRAMS = {
         "inout p; param lr: float; param on: bool = true; p = on ? p - lr * g : p; big = g > 1",
         ("--dtype", "p=f32,g=bf16"),
     ),
+    "norm": ("out = x * rsqrt(mean(x * x, axis=-1, keepdims=true)) * w; peak = max(abs(x), axis=-1)", ()),
     "scores": ("top = max(x, axis=-1); total = sum(x, axis=-1)", ("--shape", "x=?x1000", "--dtype", "f16")),
 }
 

@@ -9,6 +9,11 @@ from typing import Any
 
 import pytest
 
+from kgen import pipeline
+from kgen.aot import aot_module, aot_sets
+from kgen.codegen.kernels import Module
+from kgen.compile_spec import CompileSpec
+from kgen.options import Options
 from tests.bindings.made import INCLUDE, PROGRAMS, compiled, make
 from tests.launcher.host import loaded
 
@@ -18,6 +23,7 @@ SCHEMAS = {
     "axpy": "(Tensor x, Tensor y, *, float a=2.0) -> Tensor",
     "normalise": "(Tensor x) -> Tensor",
     "step": "(Tensor(a0!) p, Tensor g, *, float lr, bool on=True) -> Tensor",
+    "norm": "(Tensor x, Tensor w) -> (Tensor, Tensor)",
     "scores": "(Tensor x) -> (Tensor, Tensor)",
 }
 
@@ -71,6 +77,10 @@ def test_results_without_values(operators: Any) -> None:
     top, total = operators.scores(empty(7, 1000, dtype=torch.float16))
     assert (top.shape, top.dtype, total.shape) == ((7,), torch.float16, (7,))
     assert operators.normalise(empty(64, 100000)).shape == (64, 100000)
+    for x, w in (((5, 4, 3), (3,)), ((3,), (5, 4, 3)), ((5, 4, 3), (5, 4, 3))):
+        out, peak = operators.norm(empty(*x), empty(*w))
+        assert (out.shape, out.stride(), peak.shape) == ((5, 4, 3), (12, 3, 1), (5, 4))
+    assert [one.shape for one in operators.norm(empty(3), empty(3))] == [(3,), ()]
     with pytest.raises(TypeError, match="kgen::axpy was compiled for other dtypes"):
         operators.axpy(empty(3, dtype=torch.float64), empty(3))
 
@@ -87,35 +97,37 @@ def test_gradients_are_refused(operators: Any) -> None:
         assert operators.axpy(x, x).shape == (3, 4)
 
 
-@pytest.mark.whole
-def test_calls(folder: Path, tmp_path: Path) -> None:
-    """The sources as they are, but for what only a CUDA device has."""
-    from kgen import pipeline
-    from kgen.aot import aot_sets
-    from kgen.compile_spec import CompileSpec
-    from kgen.options import Options
-
-    text = (folder / "axpy_torch.cpp").read_text(encoding="utf-8")
+def on_cpu(name: str, module: Module, folder: Path, tmp_path: Path) -> Any:
+    """The operator, with its sources as they are, but for what only a CUDA device has."""
+    text = (folder / f"{name}_torch.cpp").read_text(encoding="utf-8")
     guard = "    const torch::stable::accelerator::DeviceGuard guard(device);\n"
     for part, instead in ((", CUDA, m)", ", CPU, m)"), ("given[i]->is_cuda() && ", ""), (guard, "")):
         assert part in text
         text = text.replace(part, instead)
     text = text.replace("(kgen, ", "(kgen_on_cpu, ")
     stream = "AOTITorchError aoti_torch_get_current_cuda_stream(int32_t, void** stream)"
-    source = tmp_path / "axpy_torch.cpp"
-    source.write_text(f'{text}\nextern "C" {stream} {{ *stream = nullptr; return 0; }}\n', encoding="utf-8")
-    (tmp_path / "axpy.h").write_text((folder / "axpy.h").read_text(encoding="utf-8"), encoding="utf-8")
-    specs = {"f32": CompileSpec("f32"), "f16": CompileSpec("f16"), "x=f32,y=f16": CompileSpec({"x": "f32", "y": "f16"})}
-    loaded(aot_sets(pipeline.load(PROGRAMS["axpy"][0]), "axpy", Options(), specs), tmp_path, "axpy")
+    source = tmp_path / f"{name}_torch.cpp"
+    # Weak, because several operators may be loaded.
+    stream = f'extern "C" __attribute__((weak)) {stream} {{ *stream = nullptr; return 0; }}'
+    source.write_text(f"{text}\n{stream}\n", encoding="utf-8")
+    (tmp_path / f"{name}.h").write_text((folder / f"{name}.h").read_text(encoding="utf-8"), encoding="utf-8")
+    loaded(module, tmp_path, name)
     package = Path(torch.__file__).parent
-    flags = [f"-isystem{package}/include", f"-Wl,-rpath,{tmp_path}", str(tmp_path / "axpy.so")]
+    flags = [f"-isystem{package}/include", f"-Wl,-rpath,{tmp_path}", str(tmp_path / f"{name}.so")]
     flags += [f"-L{package}/lib", "-ltorch_cpu", "-lc10"]
     torch.ops.load_library(compiled(source, flags))
-    python = (folder / "axpy_torch.py").read_text(encoding="utf-8").replace("kgen::", "kgen_on_cpu::")
+    python = (folder / f"{name}_torch.py").read_text(encoding="utf-8").replace("kgen::", "kgen_on_cpu::")
     python = python.replace("ops.kgen.", "ops.kgen_on_cpu.").replace('Library("kgen"', 'Library("kgen_on_cpu"')
-    (tmp_path / "axpy_torch.py").write_text(python, encoding="utf-8")
-    run(tmp_path / "axpy_torch.py")
-    axpy = torch.ops.kgen_on_cpu.axpy
+    (tmp_path / f"{name}_torch.py").write_text(python, encoding="utf-8")
+    run(tmp_path / f"{name}_torch.py")
+    return getattr(torch.ops.kgen_on_cpu, name)
+
+
+@pytest.mark.whole
+def test_calls(folder: Path, tmp_path: Path) -> None:
+    specs = {"f32": CompileSpec("f32"), "f16": CompileSpec("f16"), "x=f32,y=f16": CompileSpec({"x": "f32", "y": "f16"})}
+    module = aot_sets(pipeline.load(PROGRAMS["axpy"][0]), "axpy", Options(), specs)
+    axpy = on_cpu("axpy", module, folder, tmp_path)
     x, y = torch.arange(20.0).reshape(4, 5), torch.ones(5)
     for one, other in ((x, y), (x.T.contiguous().T, x), (x.half(), x.half()), (x[::2, ::3], x[:2, :2].half())):
         made = axpy(one, other, a=3.0)
@@ -128,6 +140,22 @@ def test_calls(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="kgen::axpy: y: a negative extent, or extents that do not fit"):
         axpy(x, torch.ones(3))
     torch.library.opcheck(axpy.default, (x, y), {"a": 3.0})
+
+
+@pytest.mark.whole
+def test_calls_on_any_rank(folder: Path, tmp_path: Path) -> None:
+    module = aot_module(pipeline.load(PROGRAMS["norm"][0]), "norm", Options(), CompileSpec("f32"))
+    norm = on_cpu("norm", module, folder, tmp_path)
+    for x_shape, w_shape in (((5, 4, 24), (24,)), ((24,), (24,)), ((3, 24), (3, 24)), ((1, 25), (2, 3, 25))):
+        x, w = torch.randn(x_shape), torch.randn(w_shape)
+        out, peak = norm(x, w)
+        whole = x.expand(torch.broadcast_shapes(x_shape, w_shape))
+        torch.testing.assert_close(out, torch.rsqrt((whole * whole).mean(-1, keepdim=True)) * whole * w)
+        torch.testing.assert_close(peak, whole.abs().amax(-1))
+    with pytest.raises(RuntimeError, match="w: a negative extent, or extents that do not fit"):
+        norm(torch.ones(2, 3, 24), torch.ones(3, 24))
+    with pytest.raises(RuntimeError):
+        norm(torch.ones(()), torch.ones(()))
 
 
 @pytest.mark.whole

@@ -24,6 +24,7 @@ SPECS = {
         "x=f32,y=f16": CompileSpec({"x": "f32", "y": "f16"}),
     },
     "step": {"": CompileSpec({"p": "f32", "g": "bf16"})},
+    "norm": {"": CompileSpec("f32")},
     "scores": {"": CompileSpec("f16", {"x": (None, 1000)})},
 }
 F32 = np.float32
@@ -78,6 +79,12 @@ def test_calls(functions: dict[str, Any]) -> None:
     top, total = jax.vmap(functions["scores"])(integers(2, 3, 1000).astype(np.float16))
     assert top.shape == total.shape == (2, 3)
     np.testing.assert_array_equal(top, np.full((2, 3), 9))
+    x, w = integers(2, 3, 24), integers(24)
+    wanted = x / np.sqrt(np.mean(np.square(x), axis=-1, keepdims=True)) * w
+    for norm in (functions["norm"], jax.jit(functions["norm"]), jax.vmap(functions["norm"], in_axes=(0, None))):
+        out, peak = norm(x, w)
+        np.testing.assert_allclose(out, wanted, rtol=1e-6)
+        np.testing.assert_array_equal(peak, np.abs(x).max(axis=-1))
 
 
 @pytest.mark.whole

@@ -10,11 +10,8 @@ import pytest
 
 import kgen
 from kgen import pipeline
-from kgen.aot import aot_lower, aot_module
-from kgen.bindings.results import results_of
+from kgen.aot import aot_module
 from kgen.compile_spec import CompileSpec, Shapes
-from kgen.launcher.interface import Interface
-from kgen.lowering import Lowered
 from kgen.options import Options
 from tests.launcher.host import BAD_RANK, BAD_SHAPE, NOT_COVERED, SUCCESS, host, of_numpy
 
@@ -143,10 +140,3 @@ def test_arrays_that_do_not_fit(tmp_path: Path) -> None:
 def test_programs_that_need_a_rank(text: str, shapes: Shapes) -> None:
     with pytest.raises(kgen.KgenError, match="shape-needed"):
         aot_module(pipeline.load(text), "program", Options(), CompileSpec("f32", shapes))
-
-
-def test_bindings_that_allocate_results_need_a_rank() -> None:
-    lowered, _ = aot_lower(pipeline.load(NORM), CompileSpec("f32", W))
-    assert isinstance(lowered, Lowered)
-    with pytest.raises(kgen.KgenError, match="no-binding"):
-        results_of(lowered, Interface.of("norm", lowered.specialised.graph), "torch")
