@@ -310,6 +310,22 @@ argmax_columns_columns_split(const float* x_ptr,
 
 }  // namespace kgen_argmax_columns
 
+namespace kgen_argmax_columns {
+
+// Zeroes the counters of the kernel behind it.
+// Launch: one block of 256 threads.
+extern "C" __global__ void __launch_bounds__(256)
+argmax_columns_zero(unsigned int* counters, const long long count)
+{
+    wait_for_earlier_kernels();
+    for (long long i = threadIdx.x; i < count; i += 256) {
+        counters[i] = 0;
+    }
+    let_next_kernel_start();
+}
+
+}  // namespace kgen_argmax_columns
+
 // --- Host code: checks the arrays of a call, decides among the kernels above, and launches them. ---
 
 #if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
@@ -579,29 +595,6 @@ static int copy_back(const Array* arrays, const Operand* operands, int count, cu
     return KGEN_SUCCESS;
 }
 
-// Scratch memory of a kernel, which becomes a pointer of any type.
-struct Scratch {
-    char* address;
-
-    template <typename T>
-    operator T*() const
-    {
-        return reinterpret_cast<T*>(address);
-    }
-};
-
-// Counters begin at 0.
-static int zero(const Scratch& counters, long long bytes, cudaStream_t stream)
-{
-    return -static_cast<int>(cudaMemsetAsync(counters.address, 0, static_cast<size_t>(bytes), stream));
-}
-
-static int check_workspace(void* workspace, size_t bytes, size_t needed)
-{
-    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
-    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
-}
-
 // Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
 static bool may_start_early()
 {
@@ -627,6 +620,30 @@ static int launch(Kernel& kernel, long long x, long long y, int threads, bool st
     config.attrs = &attribute;
     config.numAttrs = starts_early && may_start_early() ? 1 : 0;
     return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
+}
+
+// Scratch memory of a kernel, which becomes a pointer of any type.
+struct Scratch {
+    char* address;
+
+    template <typename T>
+    operator T*() const
+    {
+        return reinterpret_cast<T*>(address);
+    }
+};
+
+// Counters begin at 0.  A kernel between others that start early takes less time than a memset.
+template <typename Kernel>
+static int zero(Kernel& kernel, const Scratch& counters, long long bytes, cudaStream_t stream)
+{
+    return launch(kernel, 1, 1, 256, true, stream, counters, bytes / 4);
+}
+
+static int check_workspace(void* workspace, size_t bytes, size_t needed)
+{
+    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
+    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
 }
 
 // What a status means, with the name of the array at fault.
@@ -684,8 +701,8 @@ static int launch_argmax_columns_columns_split(const Arguments& a, const Space& 
     const Scratch scratch2 = {a.scratch + kgen_ceil_div(partials * 8, 256) * 256};
     const Scratch scratch3 = {a.scratch + (kgen_ceil_div(partials * 8, 256) * 256) + (kgen_ceil_div(partials * 4,
         256) * 256)};
-    if (const int status = zero(scratch3, row_blocks * 4, a.stream)) return status;
-    return launch(argmax_columns_columns_split, row_blocks, spans, 256, false, a.stream,
+    if (const int status = zero(argmax_columns_zero, scratch3, row_blocks * 4, a.stream)) return status;
+    return launch(argmax_columns_columns_split, row_blocks, spans, 256, true, a.stream,
                   a.x_ptr, a.at_ptr, a.top_ptr, scratch1, scratch2, scratch3, layout);
 }
 

@@ -457,6 +457,22 @@ layernorm_persistent_reduce_regs131072_persistent(const __nv_bfloat16* x_ptr,
 
 }  // namespace kgen_layernorm_persistent
 
+namespace kgen_layernorm_persistent {
+
+// Zeroes the counters of the kernel behind it.
+// Launch: one block of 256 threads.
+extern "C" __global__ void __launch_bounds__(256)
+layernorm_persistent_zero(unsigned int* counters, const long long count)
+{
+    wait_for_earlier_kernels();
+    for (long long i = threadIdx.x; i < count; i += 256) {
+        counters[i] = 0;
+    }
+    let_next_kernel_start();
+}
+
+}  // namespace kgen_layernorm_persistent
+
 // --- Host code: checks the arrays of a call, decides among the kernels above, and launches them. ---
 
 #if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
@@ -723,29 +739,6 @@ static int copy_back(const Array* arrays, const Operand* operands, int count, cu
     return KGEN_SUCCESS;
 }
 
-// Scratch memory of a kernel, which becomes a pointer of any type.
-struct Scratch {
-    char* address;
-
-    template <typename T>
-    operator T*() const
-    {
-        return reinterpret_cast<T*>(address);
-    }
-};
-
-// Counters begin at 0.
-static int zero(const Scratch& counters, long long bytes, cudaStream_t stream)
-{
-    return -static_cast<int>(cudaMemsetAsync(counters.address, 0, static_cast<size_t>(bytes), stream));
-}
-
-static int check_workspace(void* workspace, size_t bytes, size_t needed)
-{
-    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
-    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
-}
-
 // How many clusters of a kernel fit the device at a time.
 template <typename Kernel>
 static long long clusters_that_fit(Kernel& kernel, int blocks, int threads)
@@ -788,6 +781,30 @@ static int launch(Kernel& kernel, long long x, long long y, int threads, bool st
     config.attrs = &attribute;
     config.numAttrs = starts_early && may_start_early() ? 1 : 0;
     return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
+}
+
+// Scratch memory of a kernel, which becomes a pointer of any type.
+struct Scratch {
+    char* address;
+
+    template <typename T>
+    operator T*() const
+    {
+        return reinterpret_cast<T*>(address);
+    }
+};
+
+// Counters begin at 0.  A kernel between others that start early takes less time than a memset.
+template <typename Kernel>
+static int zero(Kernel& kernel, const Scratch& counters, long long bytes, cudaStream_t stream)
+{
+    return launch(kernel, 1, 1, 256, true, stream, counters, bytes / 4);
+}
+
+static int check_workspace(void* workspace, size_t bytes, size_t needed)
+{
+    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
+    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
 }
 
 // What a status means, with the name of the array at fault.
@@ -838,7 +855,7 @@ static int launch_layernorm_persistent_reduce_regs131072_persistent(const Argume
         (int)width,
     };
     const Scratch scratch1 = {a.scratch};
-    if (const int status = zero(scratch1, 4, a.stream)) return status;
+    if (const int status = zero(layernorm_persistent_zero, scratch1, 4, a.stream)) return status;
     return launch(layernorm_persistent_reduce_regs131072_persistent, kgen_min(row_blocks, kgen_max(clusters,
         1) * 8), 1, 256, true, a.stream,
                   a.x_ptr, a.weight_ptr, a.bias_ptr, a.y_ptr, a.eps_v, scratch1, layout, (unsigned int)rows);

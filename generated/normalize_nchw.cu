@@ -440,12 +440,6 @@ static int copy_back(const Array* arrays, const Operand* operands, int count, cu
     return KGEN_SUCCESS;
 }
 
-static int check_workspace(void* workspace, size_t bytes, size_t needed)
-{
-    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
-    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
-}
-
 // Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
 static bool may_start_early()
 {
@@ -471,6 +465,12 @@ static int launch(Kernel& kernel, long long x, long long y, int threads, bool st
     config.attrs = &attribute;
     config.numAttrs = starts_early && may_start_early() ? 1 : 0;
     return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
+}
+
+static int check_workspace(void* workspace, size_t bytes, size_t needed)
+{
+    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
+    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
 }
 
 // What a status means, with the name of the array at fault.

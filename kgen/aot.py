@@ -23,7 +23,7 @@ from kgen.launcher.dispatch import dispatch_text, set_name
 from kgen.launcher.header import Sets, header_text
 from kgen.launcher.images import declared_text
 from kgen.launcher.shaped import shaped_launcher
-from kgen.launcher.text import guarded, launcher_text
+from kgen.launcher.text import guarded, launcher_text, zero_text
 from kgen.lowering import Covered, Lowered
 from kgen.operands import ASSUMED_EXTENTS, ArrayOperand, Operands
 from kgen.options import Options
@@ -66,7 +66,7 @@ def with_launcher(module: Module, base: str, lowered: Lowered, operands: Operand
     if kernels_of(classes) != lowered.variants:
         return module
     launcher = shaped_launcher(base, classes, module.entries, None)
-    return replace(module, text=module.text + guarded(launcher_text(base, [launcher]), _DOES))
+    return replace(module, text=module.text + _behind_kernels(base, [launcher])[0])
 
 
 def aot_sets(program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec]) -> Module:
@@ -156,10 +156,19 @@ def _contents(
 
 def _module(kernels: str, base: str, made: Sequence[_Contents], dispatch: str = "") -> Module:
     """A file whose text begins with ``kernels``.  ``dispatch``: host code behind the launchers."""
-    launches = launcher_text(base, [one.launcher for one in made]) + dispatch
-    declared = "".join(declared_text(one.launcher.base, one.launcher.entries, one.launcher.steps) for one in made)
+    launchers = [one.launcher for one in made]
+    text, launches = _behind_kernels(base, launchers, dispatch)
+    declared = "".join(map(declared_text, launchers))
     entries = tuple(entry for one in made for entry in one.entries)
-    return Module(kernels + guarded(launches, _DOES), entries, made[0].lints, declared + launches)
+    return Module(kernels + text, entries, made[0].lints, declared + launches)
+
+
+def _behind_kernels(
+    base: str, launchers: Sequence[AnyLayoutLauncher | ShapedLauncher], dispatch: str = ""
+) -> tuple[str, str]:
+    """What a file has behind the kernels of its program; and the host code in it."""
+    launches = launcher_text(base, launchers) + dispatch
+    return zero_text(launchers) + guarded(launches, _DOES), launches
 
 
 def aot_lower(program: Program, spec: CompileSpec) -> tuple[Lowered | Covered, CompileSpec]:

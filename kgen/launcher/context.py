@@ -90,6 +90,15 @@ class Launcher:
         return any(k.scratch for k in self.kernels)
 
     @property
+    def has_counters(self) -> bool:
+        return any(part.is_counter for k in self.kernels for part in k.scratch)
+
+    @property
+    def zero(self) -> str:
+        """The kernel that zeroes counters."""
+        return f"{self.base}_zero"
+
+    @property
     def copies(self) -> bool:
         """Whether it may copy arrays."""
         return self.alignment > 0

@@ -16,6 +16,7 @@ from kgen.codegen.c_types import headers_of
 from kgen.codegen.helpers import ARRAY_SHAPE, helper_texts
 from kgen.codegen.kernels import Entry
 from kgen.codegen.templates import environment
+from kgen.launcher.context import Launcher
 from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.launch import Field
@@ -71,9 +72,16 @@ class _File:
         return resources.text("templates", "launcher/images.cu").rstrip("\n")
 
 
-def declared_text(base: str, entries: Sequence[Entry], steps: Sequence[Step]) -> str:
+#: The parameters of the kernel that zeroes counters.
+_ZEROES = "unsigned int* counters", "const long long count"
+
+
+def declared_text(launcher: Launcher) -> str:
     """The kernels and the structs that they take, for the host code of one set of dtypes."""
+    base, entries, steps = launcher.base, launcher.entries, launcher.steps
     kernels = tuple(_declared(e, entries[:i]) for i, e in enumerate(entries))
+    if launcher.has_counters:
+        kernels += (_Declared(launcher.zero, _ZEROES, "", "", ()),)
     gathers = any(p.kind == "shape" for e in entries for p in e.parameters)
     helpers = tuple(helper_texts([ARRAY_SHAPE] if gathers else []))
     made = _Declarations(names.namespace(base), tuple(_headers(steps)), helpers, kernels)

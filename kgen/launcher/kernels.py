@@ -76,8 +76,8 @@ class KernelLaunch:
 
     @property
     def call(self) -> list[str]:
-        """The arguments of ``launch``."""
-        early = "true" if self.starts_early else "false"
+        """The arguments of ``launch``.  Behind a kernel that zeroes its counters, every kernel starts early."""
+        early = "true" if self.starts_early or any(part.is_counter for part in self.scratch) else "false"
         return [f"{self.kernel}, {self.grid[0]}, {self.grid[1]}, {self.block}, {early}, a.stream", *self.arguments]
 
 

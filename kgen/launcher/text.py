@@ -16,13 +16,19 @@ from kgen.schedule.expressions import C_FUNCTIONS
 _COLUMNS = 116  #: of a line
 
 #: The files with helper functions, in the order of a text.
-_FILES = ("arrays", "merge", "layout", "batches", "copies", "scratch", "clusters", "launch", "messages")
+_FILES = ("arrays", "merge", "layout", "batches", "copies", "clusters", "launch", "scratch", "messages")
 
 
 def guarded(host: str, what: str) -> str:
     """Host code as it follows kernels in a file, for CUDA's compilers alone.  ``what``: what it does."""
     parts = {"host": host.rstrip("\n"), "purpose": what}
     return environment().get_template("launcher/guarded.cu.j2").render(m=parts)
+
+
+def zero_text(launchers: Sequence[AnyLayoutLauncher | ShapedLauncher]) -> str:
+    """The kernels that zero counters, behind the others of a file."""
+    counting = [launcher for launcher in launchers if launcher.has_counters]
+    return environment().get_template("launcher/zero.cu.j2").render(m={"launchers": counting})
 
 
 def launcher_text(base: str, launchers: Sequence[AnyLayoutLauncher | ShapedLauncher]) -> str:

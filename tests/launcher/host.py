@@ -90,7 +90,8 @@ class Host:
         return text.decode()
 
     def decided(self, arrays: Sequence[Array], scalars: Sequence[Any] = ()) -> tuple[int, list[tuple[str, int]]]:
-        """The status, and the kernels that would be launched with their numbers of blocks, without running them."""
+        """The status, and the program's kernels that would be launched with their numbers of blocks, without running
+        them."""
         records = ctypes.c_int.in_dll(self.functions, "only_records")
         count = ctypes.c_int.in_dll(self.functions, "launches")
         records.value, count.value = 1, 0
@@ -101,7 +102,10 @@ class Host:
             ctypes.cast(getattr(self.functions, f"kgen_kernel_{e.name}"), ctypes.c_void_p).value: e.name
             for e in self.module.entries
         }
-        return status, [(kernels[rows[3 * i]], rows[3 * i + 1] & 0xFFFFFFFF) for i in range(count.value)]
+        zero = getattr(self.functions, f"{self.base}_zero", None)
+        kernels[ctypes.cast(zero, ctypes.c_void_p).value if zero else None] = ""
+        launched = [(kernels[rows[3 * i]], rows[3 * i + 1] & 0xFFFFFFFF) for i in range(count.value)]
+        return status, [(name, blocks) for name, blocks in launched if name]
 
 
 def host(text: str, spec: CompileSpec, folder: Path, base: str = "program", sanitize: str | None = None) -> Host:

@@ -50,11 +50,6 @@ static inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int
   return cudaSuccess;
 }
 
-static inline cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t) {
-  if (!only_records) memset(memory, value, bytes);
-  return cudaSuccess;
-}
-
 static inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t) {
   if (!only_records) memcpy(to, from, bytes);
   return cudaSuccess;
