@@ -14,17 +14,19 @@ MISMATCHES = 1e-3  # the fraction of elements that may differ: where rounding de
 
 
 @cache
-def values(torch: Any, dtype: str) -> Any:
-    """What arrays are filled with."""
+def values(torch: Any, dtype: str, below: int = 0) -> Any:
+    """What arrays are filled with; ``below``: indices from 0 to it."""
     chosen = torch.Generator("cuda").manual_seed(1)
     kind = getattr(torch, dtype)
+    if below:
+        return torch.randint(0, below, (MANY,), device="cuda", generator=chosen).to(kind)
     if kind.is_floating_point or kind.is_complex:
         return (torch.rand(MANY, device="cuda", generator=chosen) * 2 + 0.5).to(kind)
     return torch.randint(1, 9, (MANY,), device="cuda", generator=chosen).to(kind)
 
 
 def arrays_of(torch: Any, one: RandomProgram) -> dict[str, Any]:
-    return {name: o.make(torch, values(torch, o.dtype)) for name, o in one.operands.items()}
+    return {name: o.make(torch, values(torch, o.dtype, o.below)) for name, o in one.operands.items()}
 
 
 def translated(one: RandomProgram) -> Callable[..., Any] | str:

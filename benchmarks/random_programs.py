@@ -2,14 +2,15 @@
 
 Most programs are what networks and numerical code have: elementwise work, one reduction, and chains of reductions along
 rows, over random axes.  The others are those of the fuzzers (``tests/fuzz``), which leave nothing out that can be said.
-Dtypes are mixed, and every operand has a layout of its own.
+Dtypes are mixed, and every operand has a layout of its own.  Those of kind ``places`` (``--kinds places``) read rows,
+columns or elements at computed places.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -29,11 +30,18 @@ CHAINS = (
     "out = z * rsqrt(mean(z * z, axis={0}, keepdims=true) + 1e-6)",
     "s = max(abs(z), axis={0}, keepdims=true) / 127\nq = cast<i8, sat, rne>(z / s)",
 )
+#: Rows of a table ``t``, an element of each row, and columns, at computed places; of the shapes of ``_at_places``.
+PLACES = (
+    "out = t[i] + a", "out = silu(cast<float>(t[i])) * b - a", "out = cast<half>(max(a, t[i]))",
+    "out = sum(cast<float>(t[i] * a), axis=-1)", "let z = cast<float>(t[i])\n{}", "let z = cast<float>(a + t[i])\n{}",
+    "out = logsumexp(cast<float>(a), axis=-1) - cast<float>(a[index(0), j])", "out = a[:, k]", "out = b + a[:, k]",
+    "out = cast<float>(t[i]) * a[index(0), j][:, None]",
+)  # fmt: skip
 DTYPES = ("float32", "float32", "float16", "bfloat16", "bfloat16", "float64", "int8", "uint8", "int32")
 EXTENTS = (2, 3, 4, 7, 8, 13, 16, 21, 26, 32, 49, 64, 65, 96, 100, 127, 128, 196, 255, 256, 512, 668, 768, 1000, 1024,
            1711, 2048, 4096, 5000, 8192)  # fmt: skip
 KINDS = ("elementwise", "reduction", "row chain", "any expression", "any reduction")
-WEIGHTS = {"elementwise": 4, "reduction": 3, "row chain": 3, "any expression": 1, "any reduction": 1}
+WEIGHTS = {"elementwise": 4, "reduction": 3, "row chain": 3, "any expression": 1, "any reduction": 1, "places": 1}
 TRIES = 100  # calls of a fuzzer until one has arrays only
 LAYOUTS = ("dense", "permuted", "sliced", "step", "broadcast", "offset")
 
@@ -42,7 +50,7 @@ LAYOUTS = ("dense", "permuted", "sliced", "step", "broadcast", "offset")
 class Operand:
     """An array of ``shape`` in memory: ``order`` has the axes from the slowest to the fastest, ``steps`` the strides in
     multiples of what dense memory needs (0: one element for all), ``slack`` the elements of memory behind each axis's
-    last one, ``offset`` the elements before the first.
+    last one, ``offset`` the elements before the first.  ``below``: of indices, what they are less than.
     """
 
     dtype: str
@@ -52,6 +60,7 @@ class Operand:
     steps: tuple[int, ...]
     slack: tuple[int, ...]
     offset: int = 0
+    below: int = 0
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -121,6 +130,8 @@ def program(seed: int, kinds: tuple[str, ...] = KINDS) -> RandomProgram:
     shape = _shape(rng)
     if kind.startswith("any "):
         return RandomProgram(seed, kind, *_of_a_fuzzer(rng, kind, shape))
+    if kind == "places":
+        return RandomProgram(seed, kind, *_at_places(rng, shape))
     body = rng.choice(ELEMENTWISE)
     operands = {name: _operand(rng, shape) for name in sorted(set(re.findall(r"\b[abc]\b", body)))}
     if kind == "elementwise":
@@ -131,6 +142,27 @@ def program(seed: int, kinds: tuple[str, ...] = KINDS) -> RandomProgram:
     else:
         text = f"let z = cast<float>({body})\n" + rng.choice(CHAINS).format(rng.randrange(len(shape)))
     return RandomProgram(seed, kind, text, operands)
+
+
+def _at_places(rng: Random, shape: tuple[int, ...]) -> tuple[str, dict[str, Operand]]:
+    """A program of rows: its text and operands."""
+    rows, columns, table = math.prod(shape[:-1]), shape[-1], rng.choice((64, 4096, 50257, math.prod(shape[:-1])))
+    text = rng.choice(PLACES).format(rng.choice(CHAINS).format(-1))
+    shapes = {
+        "a": (rows, columns),
+        "b": (rows, columns),
+        "t": (table, columns),
+        "i": (rows,),
+        "j": (rows,),
+        "k": (columns,),
+    }
+    below = {"i": table, "j": columns, "k": columns}
+    operands: dict[str, Operand] = {}
+    for name in sorted(set(re.findall(r"\b[abtijk]\b", text))):
+        kind = rng.choice(("int32", "int64")) if name in below else rng.choice(DTYPES)
+        dense = Operand(kind, shapes[name], "dense", tuple(range(len(shapes[name]))), (1, 1), (0, 0))
+        operands[name] = replace(dense, below=below[name]) if name in below else _operand(rng, shapes[name])
+    return text, operands
 
 
 def _of_a_fuzzer(rng: Random, kind: str, shape: tuple[int, ...]) -> tuple[str, dict[str, Operand]]:

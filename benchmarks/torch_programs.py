@@ -11,7 +11,7 @@ from typing import Any
 from kgen import pipeline
 from kgen.argument_types import ScalarArg, WeakArg
 from kgen.dtypes import BY_NAME, DType, Kind
-from kgen.ir.graph import CastMode, Dim, Graph, IndexMap, Op, Reduction, Shape, from_bits
+from kgen.ir.graph import CastMode, Dim, Gather, Graph, IndexMap, Op, Reduction, Shape, from_bits
 from kgen.operands import ArrayOperand, Operands
 from kgen.program import Program
 
@@ -155,6 +155,8 @@ def _value(kernel: Graph, op: Op, values: list[str]) -> str:
     match op.name, op.attr:
         case "load", IndexMap(operand, axes):
             return _loaded(kernel, operand, axes)
+        case "gather", Gather(operand, _):  # places beyond the axes are errors of PyTorch
+            return f"{kernel.operands[operand].name}_[{', '.join(values)}]"
         case "scalar", int(number):
             return f"s{number}"
         case "index", int(axis):

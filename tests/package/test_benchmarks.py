@@ -84,6 +84,25 @@ def test_random_programs() -> None:
         assert all(o.strides == () or min(o.strides) >= 0 for o in one.operands.values())
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs_at_places(seed: int) -> None:
+    """What their translation gives, for small arrays on the CPU."""
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(seed)
+    one = random_programs.program(seed, ("places",))
+    small = {"a": (6, 20), "b": (6, 20), "t": (9, 20), "i": (6,), "j": (6,), "k": (20,)}
+    most = {"i": 9, "j": 20, "k": 20}
+    given = {
+        n: torch.from_numpy(rng.integers(0, most.get(n, 8), small[n])).to(getattr(torch, o.dtype))
+        for n, o in one.operands.items()
+    }
+    operands = {n: torch_programs.operand(o.dtype, small[n], given[n].stride()) for n, o in one.operands.items()}
+    want = torch_programs.function(one.text, operands)(*given.values())
+    got = kgen.jit(one.text, device="cpu")(**given)
+    for found, wanted in zip(got if isinstance(got, tuple) else (got,), want, strict=True):
+        assert torch.allclose(found.double(), wanted.double(), rtol=1e-2, atol=1e-2, equal_nan=True)
+
+
 def test_random_programs_in_torch() -> None:
     """What the translation of a program gives is what kgen gives, for small arrays on the CPU."""
     torch = pytest.importorskip("torch")
