@@ -85,3 +85,14 @@ def test_a_result_with_and_without_its_axis_is_one() -> None:
     scale, out = kernel(x)
     np.testing.assert_array_equal(scale, x.reshape(2, 4, 8).max(-1) + 1)
     np.testing.assert_array_equal(out, x.reshape(2, 4, 8) / scale[..., None])
+
+
+def test_segments_of_rows_over_several_dimensions() -> None:
+    """Results of segments are written at their coordinates, also where no element is."""
+    text = "let g = split(x - y, by=32)\nlow = min(g, axis=3)\n"
+    text += "wide = max(g - min(g, axis=3, keepdims=true), axis=(1, 2, 3))"
+    x, y = (np.arange(2 * 8 * 224) % 91).reshape(2, 8, 224).astype(np.float16), np.arange(224).astype(np.int8)
+    low, wide = kgen.jit(text, device="cpu")(x=x, y=y)
+    g = (x - y).reshape(2, 8, 7, 32)
+    np.testing.assert_array_equal(low, g.min(3))
+    np.testing.assert_array_equal(wide, (g - g.min(3, keepdims=True)).max((1, 2, 3)))

@@ -109,11 +109,10 @@ class RowKernel:
         ).written(self.facts.base)
         self.writer.wanted = frozenset()
         stores = self.stores()
-        segment_stores = self.segments.stores()
+        segment_stores, segment_coordinates = self.segments.stores(), self.segments.coordinates()
         context = replace(
             self.context(fetched, values, rounds, final, stores), sources=sources, targets=targets, guarded=guarded,
-            segment_values=segment_values,
-            segment_stores=segment_stores, segment_coordinates=self.places.uses.in_loop(self.facts.schedule),
+            segment_values=segment_values, segment_stores=segment_stores, segment_coordinates=segment_coordinates,
         )  # fmt: skip
         return Described(
             context,
