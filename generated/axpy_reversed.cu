@@ -67,7 +67,7 @@ struct axpy_reversed_boxes_32x128_4d_layout {
 // Boxes of 32 x 128 elements, one a block; y read along another side than the output, by way of shared memory.
 // Launch: a block of 256 threads for each box, along the fastest dimension first.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
-// Aligned to groups of 2 elements, which move at once.
+// Moved by aligned groups of 2 elements: out and x.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
 axpy_reversed_boxes_32x128_4d(const __half* x_ptr,

@@ -48,6 +48,9 @@ FAMILIES: tuple[Family[Any, Any], ...] = (
     BINS, CONTIGUOUS, BOXES, TILED, FLAT, ROW_PAIRS, ROW_BATCHES, ROWS, STRIDED,
 )  # fmt: skip
 
+#: For families whose threads have one group, those with several that are taken where they apply.
+_SEVERAL = {ROWS.name: (ROW_PAIRS, ROW_BATCHES), FLAT.name: (ROW_PAIRS,)}
+
 #: Those whose kernels may be parts of a horizontal one, in order of priority.
 _PARTS = (ROW_PAIRS, ROW_BATCHES, ROWS)
 HORIZONTAL = horizontal_family({family.name: family for family in _PARTS})
@@ -91,7 +94,7 @@ def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Cho
     if TILED.name in found and not facts.bounded:
         return found[TILED.name][1]
     name = in_order(facts)
-    several = (family.name for family in (ROW_PAIRS, ROW_BATCHES) if name == ROWS.name and family.name in found)
+    several = (family.name for family in _SEVERAL.get(name, ()) if family.name in found)
     return found[next(several, name)][1]
 
 

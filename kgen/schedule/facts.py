@@ -63,11 +63,13 @@ class Facts:
         """Consecutive elements per thread.
 
         The operands that vary along the fastest dimension decide; those that many rows share only where there are no
-        others, because they come from caches.
+        others, because they come from caches, which serve a warp that reads them in wide steps slowly.
         """
         along = [i for i in range(len(self.itemsizes)) if self.step_along(i, 0) != 0]
         streamed = [i for i in along if self.is_streamed(i)]
-        return group_size([self.itemsizes[i] for i in streamed or along], self.target)
+        found = group_size([self.itemsizes[i] for i in streamed or along], self.target)
+        widest = max((self.itemsizes[i] for i in along), default=1)
+        return max(1, min(found, self.tuning.elementwise.shared_group_bytes // widest))
 
     def is_streamed(self, access: int) -> bool:
         """Whether an operand differs between rows, and is not broadcast along most of them."""

@@ -92,7 +92,7 @@ def _moves(schedule: Schedule, space: IterationSpace, access: int, itemsize: int
     if planned.wide is not None:
         every, bytes_ = planned.wide.step, min(planned.wide.alignment, 16)
         return f"{groups}, every {ORDINALS[every]} element, from {bytes_}-byte accesses to all of them"
-    if planned.kind == "vector":
+    if planned.kind == "vector" or (planned.kind == "linear" and schedule.group > 1):
         whole = planned.alignment >= width
         return f"{groups}, {width}-byte accesses" if whole else f"{groups}, element by element: {unaligned}"
     return known[planned.kind]

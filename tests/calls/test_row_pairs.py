@@ -59,3 +59,20 @@ def test_rows_that_share_a_large_operand_follow_each_other() -> None:
             assert rank == 4
             odd = numbers("float32", 3, 65)
             np.testing.assert_array_equal(k(x[:3, 0], odd[:, 1:], c[0]), x[:3, 0] * odd[:, 1:] + c[0])
+
+
+def test_rows_of_half_groups() -> None:
+    """Rows of 36 elements are whole groups of four, not of eight; what rows share by pairs comes in such groups."""
+    x, b = numbers("float16", 4, 6, 40)[..., :36], numbers("int32", 6, 36)
+    k = kgen.jit("out: f16 = x + cast<f16>(b)", device="cpu")
+    with forced({**ALWAYS, "elementwise": {**ALWAYS["elementwise"], "shared": 4}}):
+        check(k, x + b.astype("float16"), x, b)
+        assert k.explain(x, b).steps[0].schedule["group"] == 4
+
+
+def test_threads_read_wide_shared_elements_side_by_side() -> None:
+    """Bytes move by 16, but not beside elements of 8 bytes that all rows share: by four, 32 bytes of these."""
+    x, w = numbers("uint8", 24, 64), numbers("int64", 64)
+    k = kgen.jit("out = x > w", device="cpu")
+    assert k.explain(x, w).steps[0].schedule["group"] == 4
+    np.testing.assert_array_equal(k(x, w), x > w)

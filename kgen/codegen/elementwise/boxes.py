@@ -254,7 +254,8 @@ class BoxWriter(ElementWriter):
         """The type of a group."""
         type_, size = storage_type(self.operand(access).dtype), self.operand(access).dtype.size
         group = self.schedule.groups[self.schedule.orders[access][0]]
-        return type_ if group == 1 else f"Pack<{type_}, {group}, {min(16, group * size)}>"
+        alignment = self.schedule.accesses[access].alignment or group * size
+        return type_ if group == 1 else f"Pack<{type_}, {group}, {min(16, alignment)}>"
 
     def load(self, access: int, order: tuple[int, ...]) -> BoxLoadContext:
         label, dtype, box = self.labels[access], self.operand(access).dtype, self.schedule.box
@@ -341,12 +342,14 @@ class BoxWriter(ElementWriter):
         schedule = self.schedule
         note = "" if schedule.index_bits == 32 else " Indices are 64-bit."
         box = " x ".join(map(str, schedule.box))
+        operands = enumerate(map(self.operand, range(len(schedule.accesses))))
+        whole = [o.name for i, o in operands if schedule.accesses[i].alignment > o.dtype.size]
         text = [
             f"Boxes of {box} elements, one a block; {names.listed(self.by_kind('transposed'))} read along another side "
             f"than the output, by way of shared memory.{note}",
             f"Launch: a block of {schedule.block} threads for each box, along {LENGTHS[schedule.walk[0]][1]} first.",
             *([] if note else [OFFSETS_32]),
-            *([f"Aligned to groups of {schedule.group} elements, which move at once."] if schedule.group > 1 else []),
+            *([f"Moved by aligned groups of {schedule.group} elements: {names.listed(whole)}."] if whole else []),
         ]
         for kind, what in (
             ("column", "The same along the fastest dimension"),

@@ -105,8 +105,8 @@ def boxes(facts: Facts) -> Choice | None:
         return None
     schedule = BoxSchedule(
         "boxes", tuning.block, groups[0], len(space.shape), index_bits(space, facts.itemsizes),
-        _accesses(facts, space, kinds, along, sides), replace(facts, space=space).coordinates, target=facts.target,
-        sides=sides, box=box, groups=groups, along=along, orders=orders,
+        _accesses(facts, space, kinds, along, dims, groups[0]), replace(facts, space=space).coordinates,
+        target=facts.target, sides=sides, box=box, groups=groups, along=along, orders=orders,
         walk=_walk(facts, dims, box),
     )  # fmt: skip
     names = [facts.names[i] for i, kind in enumerate(kinds) if kind == "transposed"]
@@ -271,18 +271,26 @@ def _kind(facts: Facts, access: int, side: int) -> AccessKind:
 
 
 def _accesses(
-    facts: Facts, space: IterationSpace, kinds: Sequence[AccessKind], along: Sequence[int], sides: Sequence[int]
+    facts: Facts,
+    space: IterationSpace,
+    kinds: Sequence[AccessKind],
+    along: Sequence[int],
+    sides: Sequence[Sequence[int]],
+    group: int,
 ) -> tuple[AccessSchedule, ...]:
     patterns: list[tuple[object, ...]] = []  # no dict: strides may be traced, and hashing takes their value
     found: list[AccessSchedule] = []
+    counts = tuple(map(len, sides))
     for i, kind in enumerate(kinds):
-        dims = _walked(kind, along[i], sides, len(space.shape))
+        dims = _walked(kind, along[i], counts, len(space.shape))
         strides = tuple(space.strides[i][d] if space.shape[d] != 1 else 0 for d in dims)
         has = kind != "scalar" and any(strides)
         if has and (dims, strides) not in patterns:
             patterns.append((dims, strides))
         pattern = patterns.index((dims, strides)) if has else None
-        found.append(AccessSchedule(kind, pattern=pattern, restrict=not facts.aliased[i]))
+        whole = kind == "linear" and _moves_by(facts, i, sides[0], group)
+        alignment = facts.itemsizes[i] * (group if whole else 1) if kind == "linear" else 0
+        found.append(AccessSchedule(kind, alignment, pattern, not facts.aliased[i]))
     return tuple(found)
 
 
@@ -313,7 +321,7 @@ def _group(
     side: int,
 ) -> int:
     """Elements along a side that move at once: at most those of a word in the narrowest operand, and as many as all
-    operands that are read along this side are aligned to.
+    outputs (or all operands that pass through shared memory) along this side are aligned to.
     """
     moved = [i for i, kind in enumerate(facts.classes) if kind is LayoutKind.STRIDED or facts.step_along(i, 0) == 1]
     most = max(1, WORD // min(facts.itemsizes[i] for i in moved))
@@ -324,9 +332,10 @@ def _group(
 
 
 def _all_move_by(facts: Facts, accesses: Sequence[int], side: Sequence[int], group: int) -> bool:
-    """Whether a side is whole groups, by which accesses move."""
+    """Whether a side is whole groups, by which accesses move: all of them, or the outputs where there are some."""
     whole = prod(facts.space.shape[d] for d in side) % group == 0
-    return whole and all(_moves_by(facts, i, side, group) for i in accesses)
+    decide = [i for i in accesses if facts.step.accesses[i].writes] or accesses
+    return whole and all(_moves_by(facts, i, side, group) for i in decide)
 
 
 def _moves_by(facts: Facts, access: int, side: Sequence[int], group: int) -> bool:

@@ -13,12 +13,13 @@ from kgen.schedule.elementwise.interleaved import interleaved
 from kgen.schedule.elementwise.linear import flat, has_whole_rows
 from kgen.schedule.facts import Facts
 from kgen.schedule.schedule import Interleaved
+from kgen.schedule.trace import reaches
 
 
 def in_order(facts: Facts) -> str:
     """The name of the family."""
     tuning, width = facts.tuning.elementwise, facts.space.shape[0]
-    if not (has_whole_rows(facts) or _shifts_long_rows(facts) or _wide(facts)):
+    if not (has_whole_rows(facts) or (_shifts_long_rows(facts) and _has_many(facts)) or _wide(facts)):
         choice = flat(facts)
         if choice is not None and width % facts.group == 0 and facts.group > 1:
             return "rows"  # short, but dense outputs are aligned to whole groups
@@ -27,6 +28,11 @@ def in_order(facts: Facts) -> str:
             return "flat"
     # Where nothing that is written is consecutive, neighbouring threads had better take neighbouring elements.
     return "rows" if _writes_groups(facts) and width >= tuning.shortest_row else "strided"
+
+
+def _has_many(facts: Facts) -> bool:
+    """Whether threads have more to do than to find where rows begin."""
+    return not facts.bounded or reaches(facts.space.numel, 2 * facts.tuning.elementwise.few_threads)
 
 
 def _writes_groups(facts: Facts) -> bool:

@@ -31,11 +31,12 @@ class PairSchedule(Schedule):
 def row_pairs(facts: Facts) -> Choice | None:
     """Rows of whole groups that share a large part of what they read."""
     space = shared_first(facts)
-    group, facts = group_of(facts, space), replace(facts, space=space)
+    whole, facts = group_of(facts, space), replace(facts, space=space)
     second = _second(facts) if facts.bounded and not facts.sources else None
     # Quotients by what a row shares have a path of their own in `rows`.
     if second is None or transposed_operands(facts)[1] or any(op.name == "div" for op in facts.step.graph.ops):
         return None
+    group = _dividing(whole, space.shape[0])
     if not _has_whole_pairs(facts, group, second):
         return None
     rows = by_groups(facts, "row_pairs", space, group, frozenset())
@@ -45,6 +46,11 @@ def row_pairs(facts: Facts) -> Choice | None:
     names = [facts.names[i] for i in schedule.shared if rows.accesses[i].kind != "scalar"]
     reason = f"row pairs: {listed(names)} the same for two rows, and read once for both"
     return Choice(schedule, space, (reason, *unvectorised_operands(schedule, facts), index_width_reason(schedule)))
+
+
+def _dividing(group: int, width: int) -> int:
+    """The group, or a part of it of which rows are whole groups."""
+    return next((n for n in (group, group // 2, group // 4) if n > 1 and width % n == 0), group)
 
 
 def _has_whole_pairs(facts: Facts, group: int, second: int) -> bool:

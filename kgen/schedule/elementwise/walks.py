@@ -66,8 +66,12 @@ def linear_walk(facts: Facts, choice: Choice) -> Walk:
         _traffic(facts, space, i, warp, _requests(t, facts.itemsizes[i], group), schedule.group if apart else 1)
         for i, t in enumerate(schedule.accesses)
     ]
-    found = any(t.kind == "strided" for t in schedule.accesses)
-    division = DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns if found else 0
+    offsets = DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns
+    found = sum(t.kind == "strided" for t in schedule.accesses)
+    if schedule.two_rows:  # two offsets for a group, of which each element selects one
+        division = (offsets + 3 * rank * schedule.patterns) / group + 3.0 * found
+    else:
+        division = offsets if found else 0
     instructions = arithmetic(facts.step) + division + sum(t.requests for t in traffic) * 2 / group + 8 / group
     block = run(start, order, space.shape, schedule.block * group)
     return Walk(space, block, order, traffic, instructions, 1.0, schedule.block)
@@ -148,9 +152,13 @@ def boxes_walk(facts: Facts, choice: Choice) -> Walk:
             left = max(1.0, left / found[side])
         return reach(dims, shape, found)
 
+    one_by_one = [
+        t.kind == "gather" or (t.kind == "linear" and t.alignment == size)
+        for t, size in zip(schedule.accesses, facts.itemsizes, strict=True)
+    ]
     traffic = [
-        _traffic(facts, space, i, first(order), 1 if t.kind != "gather" else schedule.group, schedule.each(order))
-        for i, (order, t) in enumerate(zip(schedule.orders, schedule.accesses, strict=True))
+        _traffic(facts, space, i, first(order), schedule.group if alone else 1, schedule.each(order))
+        for i, (order, alone) in enumerate(zip(schedule.orders, one_by_one, strict=True))
     ]
     used = prod(n / (ceil(n / b) * b) for n, b in zip(lengths, schedule.box, strict=True))
     staged = sum(t.kind == "transposed" for t in schedule.accesses)
