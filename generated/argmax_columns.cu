@@ -308,10 +308,6 @@ argmax_columns_columns_split(const float* x_ptr,
     let_next_kernel_start();
 }
 
-}  // namespace kgen_argmax_columns
-
-namespace kgen_argmax_columns {
-
 // Zeroes the counters of the kernel behind it.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)

@@ -229,10 +229,6 @@ batch_stats_reduce_long_split(const float* image_ptr,
     let_next_kernel_start();
 }
 
-}  // namespace kgen_batch_stats
-
-namespace kgen_batch_stats {
-
 // Zeroes the counters of the kernel behind it.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)

@@ -342,10 +342,6 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
     let_next_kernel_start();
 }
 
-}  // namespace kgen_batch_stats_channels_last
-
-namespace kgen_batch_stats_channels_last {
-
 // Zeroes the counters of the kernel behind it.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)

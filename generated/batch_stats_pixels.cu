@@ -332,10 +332,6 @@ batch_stats_pixels_columns_3_split(const unsigned char* image_ptr,
     let_next_kernel_start();
 }
 
-}  // namespace kgen_batch_stats_pixels
-
-namespace kgen_batch_stats_pixels {
-
 // Zeroes the counters of the kernel behind it.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)

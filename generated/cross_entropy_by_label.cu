@@ -279,10 +279,6 @@ cross_entropy_by_label_reduce_long_split(const __nv_bfloat16* logits_ptr,
     let_next_kernel_start();
 }
 
-}  // namespace kgen_cross_entropy_by_label
-
-namespace kgen_cross_entropy_by_label {
-
 // Zeroes the counters of the kernel behind it.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)

@@ -455,10 +455,6 @@ layernorm_persistent_reduce_regs131072_persistent(const __nv_bfloat16* x_ptr,
     let_next_kernel_start();
 }
 
-}  // namespace kgen_layernorm_persistent
-
-namespace kgen_layernorm_persistent {
-
 // Zeroes the counters of the kernel behind it.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)

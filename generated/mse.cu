@@ -180,10 +180,6 @@ mse_reduce_long_split(const float* predicted_ptr,
     let_next_kernel_start();
 }
 
-}  // namespace kgen_mse
-
-namespace kgen_mse {
-
 // Zeroes the counters of the kernel behind it.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)

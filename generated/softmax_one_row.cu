@@ -285,10 +285,6 @@ softmax_one_row_y_contiguous(const float* x_ptr,
     let_next_kernel_start();
 }
 
-}  // namespace kgen_softmax_one_row
-
-namespace kgen_softmax_one_row {
-
 // Zeroes the counters of the kernel behind it.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)

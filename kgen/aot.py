@@ -23,7 +23,7 @@ from kgen.launcher.dispatch import dispatch_text, set_name
 from kgen.launcher.header import Sets, header_text
 from kgen.launcher.images import declared_text
 from kgen.launcher.shaped import shaped_launcher
-from kgen.launcher.text import guarded, launcher_text, zero_text
+from kgen.launcher.text import guarded, launcher_text, with_zero
 from kgen.lowering import Covered, Lowered
 from kgen.operands import ASSUMED_EXTENTS, ArrayOperand, Operands
 from kgen.options import Options
@@ -60,13 +60,25 @@ def aot_module(program: Program, base: str, options: Options, spec: CompileSpec)
     return _module(text_of(made.file), base, [made])
 
 
-def with_launcher(module: Module, base: str, lowered: Lowered, operands: Operands) -> Module:
-    """The file of one lowering, which knows all extents, with its launcher; without where arrays are not aligned."""
+def text_with_launcher(
+    program: Program,
+    base: str,
+    options: Options,
+    lowered: Lowered,
+    operands: Operands,
+    command: Sequence[str],
+    notes: Sequence[str],
+) -> str:
+    """The file of one lowering, which knows all extents, with its launcher; without where arrays are not aligned.
+
+    ``command`` and ``notes``: as in :func:`kgen.pipeline.source`.
+    """
+    file, entries = pipeline.contents(program, lowered, base, options, command, notes)
     classes = extent_classes(lowered, operands)
     if kernels_of(classes) != lowered.variants:
-        return module
-    launcher = shaped_launcher(base, classes, module.entries, None)
-    return replace(module, text=module.text + _behind_kernels(base, [launcher])[0])
+        return text_of(file)
+    launcher = shaped_launcher(base, classes, entries, None)
+    return text_of(with_zero(file, launcher)) + guarded(launcher_text(base, [launcher]), _DOES)
 
 
 def aot_sets(program: Program, base: str, options: Options, specs: Mapping[str, CompileSpec]) -> Module:
@@ -149,26 +161,19 @@ def _contents(
         shaped = spec if lowered.batch is None else replace(spec, shapes=lowered.batch.shapes)
         classes = extent_classes(lowered, shaped.operands(program))
         kernels = Covered(lowered.specialised, kernels_of(classes), lowered.chosen)
-        file, entries = pipeline.contents(program, kernels if len(classes) > 1 else lowered, base, options, command)
+        is_one = len(classes) == 1 and lowered.batch is None
+        file, entries = pipeline.contents(program, lowered if is_one else kernels, base, options, command)
         launcher = shaped_launcher(base, classes, entries, lowered.batch)
-    return _Contents(file, entries, lowered.specialised.lints, launcher)
+    return _Contents(with_zero(file, launcher), entries, lowered.specialised.lints, launcher)
 
 
 def _module(kernels: str, base: str, made: Sequence[_Contents], dispatch: str = "") -> Module:
     """A file whose text begins with ``kernels``.  ``dispatch``: host code behind the launchers."""
     launchers = [one.launcher for one in made]
-    text, launches = _behind_kernels(base, launchers, dispatch)
+    launches = launcher_text(base, launchers) + dispatch
     declared = "".join(map(declared_text, launchers))
     entries = tuple(entry for one in made for entry in one.entries)
-    return Module(kernels + text, entries, made[0].lints, declared + launches)
-
-
-def _behind_kernels(
-    base: str, launchers: Sequence[AnyLayoutLauncher | ShapedLauncher], dispatch: str = ""
-) -> tuple[str, str]:
-    """What a file has behind the kernels of its program; and the host code in it."""
-    launches = launcher_text(base, launchers) + dispatch
-    return zero_text(launchers) + guarded(launches, _DOES), launches
+    return Module(kernels + guarded(launches, _DOES), entries, made[0].lints, declared + launches)
 
 
 def aot_lower(program: Program, spec: CompileSpec) -> tuple[Lowered | Covered, CompileSpec]:

@@ -288,13 +288,11 @@ class Engine:
             found = self._loaded[key] = backend.load(module, lowered.specialised.steps, self.name, self.options)
         return found
 
-    def module(
-        self, lowered: Lowered, command: Sequence[str] = ("kgen", "compile", "-"), notes: Sequence[str] = ()
-    ) -> Module:
-        """The ``.cu`` text.  ``command``: the argv that makes it again."""
+    def module(self, lowered: Lowered) -> Module:
+        """The ``.cu`` text, without a launcher."""
         from kgen import pipeline
 
-        return pipeline.source(self.program, lowered, self.name, self.options, command, notes)
+        return pipeline.source(self.program, lowered, self.name, self.options, ("kgen", "compile", "-"))
 
 
 def _scalar(variable: Variable, values: Mapping[str, Value]) -> tuple[Any, ...]:

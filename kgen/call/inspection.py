@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from kgen.aot import aot_module, with_launcher
+from kgen.aot import aot_module, text_with_launcher
 from kgen.argument_types import WeakArg
 from kgen.call.arguments import ArrayValue, ScalarValue, Value, bind, describe, operands_of, shape_beside_arrays
 from kgen.call.engine import Engine
@@ -52,8 +52,8 @@ def source(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape:
     lowered = engine.lowering(operands, target_for(arch))
     spec = _compile_spec(lowered, arch).with_explicit_dtypes(engine.program, operands.types)
     command = command_line(engine.program, engine.name, engine.options, spec)
-    module = engine.module(lowered, command, _alignment_notes(lowered))
-    return with_launcher(module, engine.name, lowered, operands).text
+    notes = _alignment_notes(lowered)
+    return text_with_launcher(engine.program, engine.name, engine.options, lowered, operands, command, notes)
 
 
 # branches: one for each field

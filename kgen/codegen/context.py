@@ -71,7 +71,7 @@ class ModuleContext:
     """A generated file, or its part for one of several sets of dtypes.
 
     ``namespace``: of all that it declares, so that several files fit one translation unit.  ``helpers``: the names of
-    device functions that it calls.
+    device functions that it calls.  ``zero``: the kernel that zeroes counters for a launcher, if any.
     """
 
     banner: tuple[str, ...]
@@ -81,6 +81,7 @@ class ModuleContext:
     helpers: tuple[str, ...]
     elements: tuple[ElementContext, ...]
     kernels: tuple[KernelText, ...]
+    zero: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 from kgen import resources
 from kgen.codegen import names
+from kgen.codegen.context import ModuleContext
 from kgen.codegen.templates import environment
 from kgen.launcher.context import AnyLayoutLauncher, ShapedLauncher, dtype_rows
 from kgen.records import dataclass
@@ -25,10 +27,9 @@ def guarded(host: str, what: str) -> str:
     return environment().get_template("launcher/guarded.cu.j2").render(m=parts)
 
 
-def zero_text(launchers: Sequence[AnyLayoutLauncher | ShapedLauncher]) -> str:
-    """The kernels that zero counters, behind the others of a file."""
-    counting = [launcher for launcher in launchers if launcher.has_counters]
-    return environment().get_template("launcher/zero.cu.j2").render(m={"launchers": counting})
+def with_zero(file: ModuleContext, launcher: AnyLayoutLauncher | ShapedLauncher) -> ModuleContext:
+    """A file, or its part for a set of dtypes, with the kernel that zeroes counters, if there are any."""
+    return replace(file, zero=launcher.zero) if launcher.has_counters else file
 
 
 def launcher_text(base: str, launchers: Sequence[AnyLayoutLauncher | ShapedLauncher]) -> str:
