@@ -50,6 +50,7 @@ FILES: dict[str, tuple[str, CompileSpec]] = {
     "softmax": (SOFTMAX, CompileSpec("bf16", {"x": (None, 4096)})),
     "softmax_any": (SOFTMAX, CompileSpec("bf16", {"x": OPEN})),
     "rmsnorm": (NORM, CompileSpec("bf16", {"x": (None, 4096), "w": (4096,)})),
+    "rmsnorm_any": (NORM, CompileSpec("bf16")),
     "columns": ("out = sum(x, axis=0)", CompileSpec("f32", {"x": OPEN})),
     "columns_64": ("out = sum(x, axis=0)", CompileSpec("f32", {"x": (None, 64)})),
 }
@@ -85,6 +86,10 @@ WORKLOADS: dict[str, tuple[str, Arrays]] = {
     "softmax of 4096, ?x?": ("softmax_any", lambda: [_new(8192, 4096, dtype=torch.bfloat16)]),
     "softmax of 128, ?x?": ("softmax_any", lambda: [_new(1 << 18, 128, dtype=torch.bfloat16)]),
     "rmsnorm of 4096": ("rmsnorm", lambda: [_new(8192, 4096, dtype=torch.bfloat16), _new(4096, dtype=torch.bfloat16)]),
+    "rmsnorm of 4096, any rank": (
+        "rmsnorm_any",
+        lambda: [_new(64, 128, 4096, dtype=torch.bfloat16), _new(4096, dtype=torch.bfloat16)],
+    ),
     "sums of 4096 columns, ?x?": ("columns", lambda: [_new(8192, 4096)]),
     "sums of 64 columns, ?x?": ("columns", lambda: [_new(1 << 19, 64)]),
     "sums of 64 columns": ("columns_64", lambda: [_new(1 << 19, 64)]),

@@ -388,13 +388,13 @@ static int find_space(const Array* arrays, const int* accesses, int count, int w
     return KGEN_SUCCESS;
 }
 
-// Whether all accesses walk the space as one run of memory.
-static bool is_contiguous(const Space& space, int accesses)
+// Whether the first accesses walk consecutive elements along the fastest dimension.
+static bool are_consecutive(const Space& space, int accesses)
 {
     for (int k = 0; k < accesses; ++k) {
         if (space.strides[k][0] != 1) return false;
     }
-    return space.rank == 1;
+    return true;
 }
 
 // Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
@@ -486,7 +486,7 @@ static int choose_step1(const Array* arrays, Choice* choice)
     const Space& space = choice->space;
     const int status = find_space(arrays, accesses, 4, 1, &choice->space);
     if (status != KGEN_SUCCESS || arrays[3].size == 0) return status;
-    const bool is_run = is_contiguous(space, 4);
+    const bool is_run = space.rank == 1 && are_consecutive(space, 4);
     const bool is_aligned = (arrays[3].address | arrays[0].address | arrays[1].address) % 16 == 0 &&
         arrays[2].address % 8 == 0;
     if (is_run && is_aligned && space.shape[0] < 2147483648) {

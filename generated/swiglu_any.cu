@@ -410,6 +410,15 @@ swiglu_any_rows_any(const __half* gate_ptr,
     let_next_kernel_start();
 }
 
+// 2 dimensions. Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
+extern "C" __global__ void __launch_bounds__(256)
+swiglu_any_rows_2d(const __half* gate_ptr, const float* up_ptr, float* __restrict__ out_ptr,
+                   const float alpha_v, const swiglu_any_layout<2, int, unsigned int> layout,
+                   const unsigned int n)
+{
+    swiglu_any_rows_any(gate_ptr, up_ptr, out_ptr, alpha_v, layout, n);
+}
+
 // 4 dimensions. Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 extern "C" __global__ void __launch_bounds__(256)
 swiglu_any_rows_4d(const __half* gate_ptr, const float* up_ptr, float* __restrict__ out_ptr,
@@ -788,22 +797,13 @@ static int find_space(const Array* arrays, const int* accesses, int count, int w
     return KGEN_SUCCESS;
 }
 
-// Whether all accesses walk the space as one run of memory.
-static bool is_contiguous(const Space& space, int accesses)
+// Whether the first accesses walk consecutive elements along the fastest dimension.
+static bool are_consecutive(const Space& space, int accesses)
 {
     for (int k = 0; k < accesses; ++k) {
         if (space.strides[k][0] != 1) return false;
     }
-    return space.rank == 1;
-}
-
-// Whether what is written is consecutive along the fastest dimension, which has so many elements.
-static bool has_rows(const Space& space, int written, long long shortest)
-{
-    for (int k = 0; k < written; ++k) {
-        if (space.strides[k][0] != 1) return false;
-    }
-    return space.shape[0] >= shortest;
+    return true;
 }
 
 // Whether an input is consecutive along another dimension than the fastest, which then becomes the second.
@@ -1002,9 +1002,9 @@ static int choose_step1(const Array* arrays, Choice* choice)
     const Space& space = choice->space;
     const int status = find_space(arrays, accesses, 3, 1, &choice->space);
     if (status != KGEN_SUCCESS || arrays[2].size == 0) return status;
-    const bool is_run = is_contiguous(space, 3);
+    const bool is_run = space.rank == 1 && are_consecutive(space, 3);
     const bool is_aligned = (arrays[2].address | arrays[1].address) % 16 == 0 && arrays[0].address % 8 == 0;
-    const bool is_rows = has_rows(space, 1, 16);
+    const bool is_rows = space.shape[0] >= 16 && are_consecutive(space, 1);
     const bool is_small = fits_32_bits(arrays, accesses, 3);
     if (is_run && is_aligned && space.shape[0] < 2147483648) {
         choice->launch = launch_swiglu_any_contiguous_any<unsigned int, swiglu_any_contiguous>;
@@ -1014,6 +1014,8 @@ static int choose_step1(const Array* arrays, Choice* choice)
         choice->launch = launch_swiglu_any_contiguous_any<unsigned long long, swiglu_any_contiguous_64bit>;
     } else if (space.rank <= 4 && is_small && is_rows && takes_tiles(&choice->space, 3, 1, 16)) {
         choice->launch = launch_swiglu_any_tiled_4d;
+    } else if (space.rank <= 2 && is_small && is_rows) {
+        choice->launch = launch_swiglu_any_rows_any<2, int, unsigned int, swiglu_any_rows_2d>;
     } else if (space.rank <= 4 && is_small && is_rows) {
         choice->launch = launch_swiglu_any_rows_any<4, int, unsigned int, swiglu_any_rows_4d>;
     } else if (space.rank <= 4 && is_rows) {

@@ -31,15 +31,13 @@ def cover_contiguous(step: Step, layout: LayoutClass, rank: int) -> Iterator[Sch
 
 
 def cover_rows(step: Step, layout: LayoutClass, rank: int) -> Iterator[Schedule]:
-    """Kernels for outputs that are consecutive along the fastest dimension: with 32-bit offsets for one dimension and
-    for up to ``rank``, and with 64-bit ones.  Missing dimensions have extent 1.
+    """Kernels for outputs that are consecutive along the fastest dimension: with 32-bit offsets for up to two
+    dimensions and for up to ``rank``, and with 64-bit ones.  Missing dimensions have extent 1.
     """
     if layout in ("any", "rows"):
         most = max(rank, 2)
-        one = _rows(step, 1, 32)
-        if one.group > 1 and any(t.kind == "run" for t in one.accesses) and not _reads_blocks(step):
-            yield one
-        yield _rows(step, most, 32)
+        for few in dict.fromkeys((2, most)):
+            yield _rows(step, few, 32)
         yield _rows(step, most if layout == "any" else MAX_RANK, 64)
 
 

@@ -80,22 +80,13 @@ static int find_space(const Array* arrays, const int* accesses, int count, int w
     return KGEN_SUCCESS;
 }
 
-// Whether all accesses walk the space as one run of memory.
-static bool is_contiguous(const Space& space, int accesses)
+// Whether the first accesses walk consecutive elements along the fastest dimension.
+static bool are_consecutive(const Space& space, int accesses)
 {
     for (int k = 0; k < accesses; ++k) {
         if (space.strides[k][0] != 1) return false;
     }
-    return space.rank == 1;
-}
-
-// Whether what is written is consecutive along the fastest dimension, which has so many elements.
-static bool has_rows(const Space& space, int written, long long shortest)
-{
-    for (int k = 0; k < written; ++k) {
-        if (space.strides[k][0] != 1) return false;
-    }
-    return space.shape[0] >= shortest;
+    return true;
 }
 
 // Whether an input is consecutive along another dimension than the fastest, which then becomes the second.

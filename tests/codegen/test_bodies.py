@@ -17,12 +17,12 @@ AXPY = "param a: float = 2.0\nout = a * x + y"
 SHARED = {
     ("any", 4): {
         "contiguous_any": ["contiguous", "contiguous_64bit"],
-        "rows_any": ["rows_1d", "rows_4d", "rows_4d_64bit"],
+        "rows_any": ["rows_2d", "rows_4d", "rows_4d_64bit"],
         "strided_any": ["strided_2d", "strided_4d", "strided_8d_64bit"],
     },
     ("rows", 4): {
         "contiguous_any": ["contiguous", "contiguous_64bit"],
-        "rows_any": ["rows_1d", "rows_4d", "rows_8d_64bit"],
+        "rows_any": ["rows_2d", "rows_4d", "rows_8d_64bit"],
     },
     ("strided", 2): {"strided_any": ["strided_2d", "strided_8d_64bit"]},
     ("strided", 1): {},

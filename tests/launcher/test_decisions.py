@@ -63,7 +63,7 @@ def expected_walk(space: IterationSpace, before: int, *, is_small: bool) -> tupl
         height = turned(space)
         if height and is_small:
             return "tiled_3d", -(-width // 32) * -(-height // 32) * (prod(rest) // height)
-        kernel = "rows_3d_64bit" if not is_small else "rows_1d" if rank == 1 else "rows_3d"
+        kernel = "rows_3d_64bit" if not is_small else "rows_2d" if rank <= 2 else "rows_3d"
         return kernel, -(-(-(-(width + before) // 4) * prod(rest)) // 256)
     return f"strided_{max(rank, 2)}d" if rank <= 3 and is_small else "strided_8d_64bit", -(-n // 512)
 
@@ -89,7 +89,8 @@ def test_recorded_layouts(hosts: dict[int, Host], address: int) -> None:
         ((1 << 31,), (1,), "contiguous_64bit"),
         (((1 << 31) - 1,), (1,), "contiguous"),
         ((1 << 16, 1 << 15), (1 << 17, 1), "rows_3d_64bit"),
-        ((1 << 14, 1 << 14), (1 << 15, 1), "rows_3d"),
+        ((1 << 14, 1 << 14), (1 << 15, 1), "rows_2d"),
+        ((4, 1 << 10, 1 << 14), (1 << 26, 1 << 15, 1), "rows_3d"),
         ((1 << 14, 15), (1 << 15, 1), "strided_2d"),
         ((1 << 14, 1 << 14), (1 << 15, 2), "strided_2d"),
         ((2, 1 << 14, 1 << 14), (1 << 40, 1 << 15, 1), "rows_3d_64bit"),
