@@ -200,10 +200,9 @@ rmsnorm_gradient_weight_grad_pass(const float weight_grad_partials_v, Sum<float>
 // Where the rows lie; strides and steps in elements.
 struct rmsnorm_gradient_x_grad_rows_columns4096_layout {
     long long x_grad_stride[1];  // of x_grad, x and y_grad
-    int width;  // elements of a row
 };
 
-// Rows of 2049 to 4096 elements, kept in registers: each block takes every gridDim.x-th row, and adds up its columns.
+// Rows of 4096 elements, kept in registers: each block takes every gridDim.x-th row, and adds up its columns.
 // Launch: any number of blocks of 256 threads, for n rows; each stores one row of weight_grad_partials.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for x_grad, x, weight and y_grad.
@@ -216,7 +215,6 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
                                          __nv_bfloat16* __restrict__ x_grad_ptr,
                                          float* __restrict__ weight_grad_partials_ptr,
                                          const float eps_v,
-                                         const long long size_n1,
                                          const rmsnorm_gradient_x_grad_rows_columns4096_layout layout,
                                          const unsigned int n)
 {
@@ -233,20 +231,16 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
     #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = 8 * (v * 256 + thread);
-        if (v < 1 || i < layout.width) {
-            x_next[v] = load_words<Pack<__nv_bfloat16, 8, 16>>(x_ahead + i);
-            y_grad_next[v] = load_words<Pack<__nv_bfloat16, 8, 16>>(y_grad_ahead + i);
-        }
+        x_next[v] = load_words<Pack<__nv_bfloat16, 8, 16>>(x_ahead + i);
+        y_grad_next[v] = load_words<Pack<__nv_bfloat16, 8, 16>>(y_grad_ahead + i);
     }
     #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = 8 * (v * 256 + thread);
-        if (v < 1 || i < layout.width) {
-            const auto weight_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
-            #pragma unroll
-            for (int j = 0; j < 8; ++j) {
-                rmsnorm_gradient_x_grad_before(extract(weight_vec, j), weight_f32_kept[v][j]);
-            }
+        const auto weight_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            rmsnorm_gradient_x_grad_before(extract(weight_vec, j), weight_f32_kept[v][j]);
         }
     }
 
@@ -254,21 +248,18 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
     for (unsigned int row = blockIdx.x, set = 0; row < n; row += gridDim.x, set = 1 - set) {
         __nv_bfloat16* const x_grad_row = x_grad_ptr + row * layout.x_grad_stride[0];
         // let v3_grad = -0.5 * sum(v1_grad * x, axis=1, keepdims=true) * v2 * v2 * v2 / size(x, 1)
-        const float t = (float)size_n1;
+        const float t = (float)4096ll;
 
         float x_f32_kept[2][8];
         float y_grad_f32_kept[2][8];
         #pragma unroll
         for (int v = 0; v < 2; ++v) {
-            const int i = 8 * (v * 256 + thread);
-            if (v < 1 || i < layout.width) {
-                keep_packed(x_next[v]);
-                keep_packed(y_grad_next[v]);
-                #pragma unroll
-                for (int j = 0; j < 8; ++j) {
-                    rmsnorm_gradient_x_grad_begin(extract(x_next[v], j), extract(y_grad_next[v], j),
-                                                  x_f32_kept[v][j], y_grad_f32_kept[v][j]);
-                }
+            keep_packed(x_next[v]);
+            keep_packed(y_grad_next[v]);
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                rmsnorm_gradient_x_grad_begin(extract(x_next[v], j), extract(y_grad_next[v], j),
+                                              x_f32_kept[v][j], y_grad_f32_kept[v][j]);
             }
         }
         x_ahead += gridDim.x * layout.x_grad_stride[0];
@@ -277,10 +268,8 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
             #pragma unroll
             for (int v = 0; v < 2; ++v) {
                 const int i = 8 * (v * 256 + thread);
-                if (v < 1 || i < layout.width) {
-                    x_next[v] = load_words<Pack<__nv_bfloat16, 8, 16>>(x_ahead + i);
-                    y_grad_next[v] = load_words<Pack<__nv_bfloat16, 8, 16>>(y_grad_ahead + i);
-                }
+                x_next[v] = load_words<Pack<__nv_bfloat16, 8, 16>>(x_ahead + i);
+                y_grad_next[v] = load_words<Pack<__nv_bfloat16, 8, 16>>(y_grad_ahead + i);
             }
         }
 
@@ -288,18 +277,15 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
         auto sum_acc = Sum<float>::identity();
         #pragma unroll
         for (int v = 0; v < 2; ++v) {
-            const int i = 8 * (v * 256 + thread);
-            if (v < 1 || i < layout.width) {
-                auto mean_part = Sum<float>::identity();
-                auto sum_part = Sum<float>::identity();
-                #pragma unroll
-                for (int j = 0; j < 8; ++j) {
-                    rmsnorm_gradient_x_grad_pass(x_f32_kept[v][j], weight_f32_kept[v][j],
-                                                 y_grad_f32_kept[v][j], mean_part, sum_part);
-                }
-                mean_acc.merge(mean_part);
-                sum_acc.merge(sum_part);
+            auto mean_part = Sum<float>::identity();
+            auto sum_part = Sum<float>::identity();
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                rmsnorm_gradient_x_grad_pass(x_f32_kept[v][j], weight_f32_kept[v][j],
+                                             y_grad_f32_kept[v][j], mean_part, sum_part);
             }
+            mean_acc.merge(mean_part);
+            sum_acc.merge(sum_part);
         }
         #pragma unroll
         for (int d = 16; d > 0; d /= 2) {
@@ -318,7 +304,7 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
             mean_acc.merge(mean_acc.shuffle_xor(d));
             sum_acc.merge(sum_acc.shuffle_xor(d));
         }
-        const float mean_v = mean_acc.mean(layout.width);
+        const float mean_v = mean_acc.mean(4096);
         const float sum_v = sum_acc.result();
         // let v2 = rsqrt(mean(x * x, axis=-1, keepdims=true) + eps)
         const float t2 = mean_v + eps_v;
@@ -335,26 +321,22 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
         #pragma unroll
         for (int v = 0; v < 2; ++v) {
             const int i = 8 * (v * 256 + thread);
-            if (v < 1 || i < layout.width) {
-                Pack<__nv_bfloat16, 8, 16> x_grad_vec;
-                #pragma unroll
-                for (int j = 0; j < 8; ++j) {
-                    rmsnorm_gradient_x_grad_element(x_f32_kept[v][j], weight_f32_kept[v][j],
-                                                    y_grad_f32_kept[v][j], v2_v, t7, x_grad_vec.at[j],
-                                                    weight_grad_sum[v].at[j]);
-                }
-                *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(x_grad_row + i) = x_grad_vec;
+            Pack<__nv_bfloat16, 8, 16> x_grad_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                rmsnorm_gradient_x_grad_element(x_f32_kept[v][j], weight_f32_kept[v][j],
+                                                y_grad_f32_kept[v][j], v2_v, t7, x_grad_vec.at[j],
+                                                weight_grad_sum[v].at[j]);
             }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(x_grad_row + i) = x_grad_vec;
         }
     }
 
-    float* const weight_grad_partials_row = weight_grad_partials_ptr + blockIdx.x * (long long)layout.width;
+    float* const weight_grad_partials_row = weight_grad_partials_ptr + blockIdx.x * 4096ll;
     #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = 8 * (v * 256 + thread);
-        if (v < 1 || i < layout.width) {
-            *reinterpret_cast<Pack<float, 8, 32>*>(weight_grad_partials_row + i) = weight_grad_sum[v];
-        }
+        *reinterpret_cast<Pack<float, 8, 32>*>(weight_grad_partials_row + i) = weight_grad_sum[v];
     }
     let_next_kernel_start();
 }
@@ -816,7 +798,6 @@ struct Arguments {
     __nv_bfloat16* weight_grad_ptr;
     float eps_v;
     float* weight_grad_partials_ptr;
-    long long size_n1;
     cudaStream_t stream;
 };
 
@@ -831,11 +812,10 @@ static int launch_rmsnorm_gradient_x_grad_rows_columns4096(const Arguments& a, c
         kgen_max(kgen_ceil_div(rows, (resident * kgen_max(kgen_ceil_div(rows, resident * 64), 1)) * 2), 1) * 2;
     const rmsnorm_gradient_x_grad_rows_columns4096_layout layout = {
         {(shape[1] != 1) ? strides[0][1] : 0},
-        (int)width,
     };
     return launch(rmsnorm_gradient_x_grad_rows_columns4096, kgen_ceil_div(rows, block_rows), 1, 256, true, a.stream,
-                  a.x_ptr, a.weight_ptr, a.y_grad_ptr, a.x_grad_ptr, a.weight_grad_partials_ptr, a.eps_v, a.size_n1,
-                      layout, (unsigned int)rows);
+                  a.x_ptr, a.weight_ptr, a.y_grad_ptr, a.x_grad_ptr, a.weight_grad_partials_ptr, a.eps_v, layout,
+                      (unsigned int)rows);
 }
 
 static int launch_rmsnorm_gradient_weight_grad_columns(const Arguments& a, const Space& space)
@@ -923,7 +903,6 @@ extern "C" int rmsnorm_gradient_launch(const kgen_array* x_array,
         reinterpret_cast<__nv_bfloat16*>(arrays[4].address),
         (float)eps_value,
         reinterpret_cast<float*>(memory),
-        4096,
         stream,
     };
     for (const Choice& choice : choices) {

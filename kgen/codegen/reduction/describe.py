@@ -15,6 +15,7 @@ from kgen.codegen.limits import check_parameters
 from kgen.codegen.reduction.column_context import ColumnContext, NarrowContext, ResidentContext
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.row_context import RowsContext
+from kgen.codegen.reduction.row_groups import is_known
 from kgen.codegen.reduction.sections import by_value
 from kgen.codegen.reduction.states import states_of
 from kgen.partition.reduction_step import ReductionStep
@@ -40,16 +41,7 @@ def write_reduction(
     assert isinstance(step, ReductionStep)
     parameters = Parameters.of_operands(step, schedule)
     unique = names.Unique()
-    values: dict[tuple[str, int | str], str] = {}
-    for n, op in enumerate(step.graph.ops):
-        if op.name in ("scalar", "size"):
-            assert isinstance(op.attr, int | str)
-            c_type, value = by_value(step, n, unique)
-            values[op.name, op.attr] = value
-            dtype = step.graph.scalars[int(op.attr)].dtype if op.name == "scalar" else None
-            parameters.add(
-                Parameter("scalar" if op.name == "scalar" else "size", op.attr, dtype), f"const {c_type} {value}"
-            )
+    values = _numbers(step, schedule, parameters, unique)
     known = known_of(step) if shares else {}
     states = states_of(step, known, has_32bit_index=schedule.index_bits == 32, is_brief=is_brief)
     if schedule.split:
@@ -78,6 +70,25 @@ def write_reduction(
 def _headers(step: ReductionStep) -> list[str]:
     """What declares the types of the parameters."""
     return [header for number in step.operands for header in headers_of(step.graph.operands[number].dtype)]
+
+
+def _numbers(
+    step: ReductionStep, schedule: RowSchedule, parameters: Parameters, unique: names.Unique
+) -> dict[tuple[str, int | str], str]:
+    """The names of scalars and sizes, which become parameters, or the number of elements of a row that is known."""
+    values: dict[tuple[str, int | str], str] = {}
+    for n, op in enumerate(step.graph.ops):
+        if op.name not in ("scalar", "size"):
+            continue
+        assert isinstance(op.attr, int | str)
+        if is_known(schedule) and step.shape[step.kept :] == (op.attr,):
+            values[op.name, op.attr] = f"{schedule.resident}ll"
+            continue
+        c_type, values[op.name, op.attr] = by_value(step, n, unique)
+        dtype = step.graph.scalars[int(op.attr)].dtype if op.name == "scalar" else None
+        declaration = f"const {c_type} {values[op.name, op.attr]}"
+        parameters.add(Parameter("scalar" if op.name == "scalar" else "size", op.attr, dtype), declaration)
+    return values
 
 
 def _without_unused_shapes(parameters: Parameters, context: Context) -> Parameters:

@@ -15,6 +15,7 @@ from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.peel import EdgeElements
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.row_context import Round
+from kgen.codegen.reduction.row_groups import is_known
 from kgen.codegen.reduction.sections import access_of, label_of
 from kgen.codegen.reduction.states import States, first_of, part_of, result_of, thread_state
 from kgen.codegen.reduction.two_steps import TwoSteps
@@ -141,6 +142,7 @@ class Rounds:
         may_be_empty = schedule.vectors == 0 or schedule.row_threads * schedule.vectors == 1
         self.writer.exprs[number] = Expr(value, PRIMARY)
         self.writer.helpers += mine.all_helpers
-        count = f"layout.width / {schedule.segment}" if step.merges_segments(number) else "layout.width"
+        width = str(schedule.resident) if is_known(schedule) else "layout.width"
+        count = f"{width} / {schedule.segment}" if step.merges_segments(number) else width
         text = result_of(mine, state, member, count, may_be_empty=may_be_empty)
         return Value(register_type(op.dtype), value, text)

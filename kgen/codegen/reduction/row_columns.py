@@ -16,6 +16,7 @@ from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.places import RowPlaces
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.row_context import Ahead, ColumnSum, RowsContext, Shared
+from kgen.codegen.reduction.row_groups import is_known
 from kgen.codegen.reduction.rows import RowKernel
 from kgen.records import dataclass
 from kgen.schedule.reduction.row_columns import RowColumnsSchedule
@@ -125,10 +126,11 @@ def _ahead(kernel: RowKernel, access: int, is_taken: bool) -> Ahead:
 def _sums(operands: Operands, at: str) -> Iterator[ColumnSum]:
     """``at``: the place of a group in its row."""
     schedule = operands.schedule
+    width = f"{schedule.resident}ll" if is_known(schedule) else "(long long)layout.width"
     for access in filter(operands.is_sum, range(len(schedule.accesses))):
         size, name = operands.operand(access).dtype.size, operands.column_sum(access)
         c_type = f"Pack<{operands.type_of(access)}, {schedule.group}, {schedule.group * size}>"
-        row = operands.start(access, names.row(operands.labels[access]), ["blockIdx.x * (long long)layout.width"])
+        row = operands.start(access, names.row(operands.labels[access]), [f"blockIdx.x * {width}"])
         array = f"[{schedule.vectors}]" if schedule.vectors > 1 else ""
         yield ColumnSum(c_type, name.removesuffix("[v]") + array, name, row, f"{row.name} + {at}")
 
@@ -139,8 +141,9 @@ def _comment(operands: Operands, schedule: RowColumnsSchedule) -> tuple[str, ...
     summed = [operands.operand(t).name for t in range(len(schedule.accesses)) if operands.is_sum(t)]
     most = schedule.resident
     least = most - schedule.threads * schedule.group + 1 if schedule.fills else 1
+    elements = str(most) if schedule.exact else f"{least} to {most}"
     text = [
-        f"Rows of {least} to {most} elements, kept in registers: each block takes every gridDim.x-th row, and adds up "
+        f"Rows of {elements} elements, kept in registers: each block takes every gridDim.x-th row, and adds up "
         "its columns.",
         f"Launch: any number of blocks of {schedule.block} threads, for n rows; each stores one row of "
         f"{names.listed(summed)}.",

@@ -229,6 +229,7 @@ class RowsContext(IndexTypes):
     """A kernel that goes along rows, which are register-resident or walked in a loop.
 
     ``group``: the elements of one access.  ``vectors``: a thread's groups of a row in registers; 0 if it walks the row.
+    ``end``: of a row; empty where every thread has all of its groups.
     ``checks_last``: only a thread's last group is checked against the row's end (``loads_check_all``: but all loads
     are).  ``kept_loaded``: what is loaded in branches, and converted later.  ``entries``: the number of states that
     warps exchange, of all blocks of the cluster.  ``exchange_lanes``: how many lanes of each warp merge them, a power

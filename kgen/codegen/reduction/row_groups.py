@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kgen.codegen.reduction.operands import Operands
+from kgen.schedule.reduction.row_columns import RowColumnsSchedule
 from kgen.schedule.reduction.schedule import WARP, RowSchedule
 
 
 def is_exact(schedule: RowSchedule) -> bool:
     """Whether every row fills its threads' registers exactly."""
     return schedule.stages and schedule.threads == 1
+
+
+def is_known(schedule: RowSchedule) -> bool:
+    """Whether the text has the number of elements of a row: all rows have just as many as there are registers for."""
+    return isinstance(schedule, RowColumnsSchedule) and schedule.exact
 
 
 def resident_accesses(schedule: RowSchedule) -> set[int]:

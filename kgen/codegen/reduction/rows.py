@@ -27,6 +27,7 @@ from kgen.codegen.reduction.row_groups import (
     blocks_per_sm,
     exchange_lanes,
     is_exact,
+    is_known,
     loads_first,
     resident_accesses,
     start_of_group,
@@ -171,7 +172,7 @@ class RowKernel:
             layout=self.facts.layout("rows"),
             packs=moves_packs(self.operands) or (schedule.group > 1 and any(varying_accesses(self.facts.step))),
             width=self.width,
-            end=end,
+            end="" if is_known(schedule) else end,
             begin=("first + " if schedule.split else from_row) + start_of_group(schedule, ""),
             last="last" if schedule.split else end,
             group_start=from_row + start_of_group(schedule, "v"),
@@ -287,9 +288,9 @@ class RowKernel:
     def width(self) -> str:
         """The number of elements of a row."""
         schedule = self.facts.schedule
-        if schedule.stages:
-            return f"{schedule.resident}" if is_exact(schedule) else "layout.width"
-        return "width" if schedule.rows > 1 else "layout.width"
+        if is_known(schedule) or is_exact(schedule):
+            return f"{schedule.resident}"
+        return "width" if schedule.rows > 1 and not schedule.stages else "layout.width"
 
     @property
     def fills(self) -> bool:

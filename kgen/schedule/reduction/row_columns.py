@@ -23,10 +23,12 @@ from kgen.schedule.target import WARP, Target
 
 @dataclass(frozen=True, slots=True)
 class RowColumnsSchedule(RowSchedule):
-    """``blocks_per_sm``: an SM has registers for so many blocks.  ``reads_ahead``: whether a block loads the next row
+    """``exact``: whether rows have just as many elements as the threads keep, so that nothing is checked.
+    ``blocks_per_sm``: an SM has registers for so many blocks.  ``reads_ahead``: whether a block loads the next row
     before it works on one.
     """
 
+    exact: bool = False
     blocks_per_sm: int = 1
     reads_ahead: bool = False
 
@@ -65,6 +67,7 @@ def along_rows_and_columns(facts: RowColumnsFacts) -> Choice:
     groups = -(-facts.width // traversal.group)
     vectors = max(1, tuning.elements // traversal.group, -(-groups // tuning.most_threads))
     threads = -(-groups // (vectors * WARP)) * WARP
+    few = vectors * traversal.group <= tuning.elements  # otherwise there are no registers for more loads at once
     schedule = RowColumnsSchedule(
         "row_columns",
         threads,
@@ -77,9 +80,10 @@ def along_rows_and_columns(facts: RowColumnsFacts) -> Choice:
         threads=threads,
         vectors=vectors,
         reduced=facts.reduced,
+        exact=few and facts.width == threads * vectors * traversal.group,
         prefetches=traversal.weights > 0,
         blocks_per_sm=max(1, min(-(-WIDE // facts.width), tuning.resident_threads // threads)),
-        reads_ahead=len(facts.space.shape) == facts.reduced + 1 and vectors * traversal.group <= tuning.elements,
+        reads_ahead=few and len(facts.space.shape) == facts.reduced + 1,
     )
     return Choice(schedule, facts.space, row_columns_reasons(schedule, facts.step, facts.width))
 
@@ -91,4 +95,5 @@ def row_columns_rule(schedule: RowColumnsSchedule, labels: Labels) -> Rule:
     each = maximum(ceil_div(Name("rows"), Name("resident") * waves * ROWS_MULTIPLE), 1) * ROWS_MULTIPLE
     lets = (*counts(schedule), ("resident", resident), ("block_rows", each))
     blocks = ceil_div(Name("rows"), Name("block_rows"))
-    return Rule((blocks, Int(1), Int(1)), schedule.block, Name("rows"), tuple(row_fields(schedule, labels)), lets)
+    fields = tuple(f for f in row_fields(schedule, labels) if not (schedule.exact and f.name == "width"))
+    return Rule((blocks, Int(1), Int(1)), schedule.block, Name("rows"), fields, lets)
