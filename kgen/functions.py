@@ -61,7 +61,7 @@ FUNCTIONS: dict[str, Function] = {
         (1,),
         "cbrt rcbrt exp2 exp10 sinpi cospi "
         "erf erfc erfinv erfcinv erfcx lgamma gammaln=lgamma tgamma gamma=tgamma "
-        "normcdf ndtr=normcdf normcdfinv ndtri=normcdfinv "
+        "normcdf ndtr=normcdf normcdfinv ndtri=normcdfinv gelu_derivative "
         "j0 j1 y0 y1 cyl_bessel_i0 cyl_bessel_i1 i0=cyl_bessel_i0 i1=cyl_bessel_i1 logb",
     ),
     **_rows("float", (2,), "atan2 arctan2=atan2 hypot rhypot copysign nextafter fdim mul_rn"),

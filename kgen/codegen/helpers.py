@@ -160,6 +160,9 @@ _ROWS = (
         for name in ("float_floor_div", "float_floor_mod", "float_sign", "reciprocal_approx", "exp2_approx")
     ),
     *(Helper(name, ("reciprocal_approx",)) for name in ("normal_cdf_f32", "normal_cdf_fast_f32")),
+    Helper("gelu_derivative_f32", ("reciprocal_approx",)),
+    Helper("gelu_derivative_f64"),
+    Helper("gelu_derivative_fast_f32", ("reciprocal_approx", "exp2_approx")),
     *(Helper(name) for name in ("exp_short", "log1p_short", "divide_approx")),
     Helper("tanh_short", ("exp2_approx", "reciprocal_approx")),
     *(Helper(name) for name in ("nan_to_zero", "round_to_odd", "bit_cast", "opaque_bits")),

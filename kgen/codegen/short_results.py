@@ -33,7 +33,8 @@ class ShortResults:
 NO_SHORT_RESULTS = ShortResults()
 
 
-def short_results(ops: Sequence[Op]) -> ShortResults:
+def short_results(ops: Sequence[Op], sums: Set[int] = frozenset()) -> ShortResults:
+    """``sums``: the stores of what is added up over rows, for results of 16 bits or fewer."""
     users: list[list[tuple[int, int]]] = [[] for _ in ops]
     for number, op in enumerate(ops):
         for place, arg in enumerate(op.args):
@@ -47,6 +48,8 @@ def short_results(ops: Sequence[Op]) -> ShortResults:
         op = ops[user]
         if op.name == "cast":
             return is_short(op.dtype)
+        if user in sums:
+            return _has_rounded_factor(ops, number)
         if user not in found:
             return False
         if op.name in _SUMS:
@@ -82,6 +85,12 @@ def _is_rounded_operand(ops: Sequence[Op], number: int) -> bool:
     """Whether a value is an operand of 16 bits or fewer: as it is rounded itself, a sum with it may cancel."""
     op = ops[number]
     return op.name == "cast" and ops[op.args[0]].name == "load" and is_short(ops[op.args[0]].dtype)
+
+
+def _has_rounded_factor(ops: Sequence[Op], number: int) -> bool:
+    """Whether a value is a product with an operand of 16 bits or fewer: as that is rounded, sums of it may cancel."""
+    factors = ops[number].args if ops[number].name == "mul" else ()
+    return any(_is_rounded_operand(ops, n) or _has_rounded_factor(ops, n) for n in factors)
 
 
 def _operands(ops: Sequence[Op]) -> list[int]:
@@ -143,7 +152,13 @@ def spell_short(ops: Sequence[Op], op: Op, args: Sequence[Expr], inexact: Set[in
     return None if helper is None else Spelling(call(helper.removesuffix("_f32"), args), (helper,))
 
 
-_HELPERS = {"normcdf": "normal_cdf_fast_f32", "exp": "exp_short", "log1p": "log1p_short", "tanh": "tanh_short"}
+_HELPERS = {
+    "normcdf": "normal_cdf_fast_f32",
+    "gelu_derivative": "gelu_derivative_fast_f32",
+    "exp": "exp_short",
+    "log1p": "log1p_short",
+    "tanh": "tanh_short",
+}
 
 
 def _is_fraction(ops: Sequence[Op], op: Op) -> bool:

@@ -286,6 +286,7 @@ _EXACT: dict[str, Row] = {
     "round": _function("rint"),
     "jn": _bessel_jn,
     "normcdf": _normal_cdf,
+    "gelu_derivative": lambda use: Spelling(call("gelu_derivative", use.args), (f"gelu_derivative_{use.dtype.short}",)),
     "isnan": _builtin("isnan"),
     "isinf": _builtin("isinf"),
     "isfinite": _builtin("isfinite"),
@@ -310,6 +311,10 @@ def _fast_normal_cdf(use: Use) -> Spelling:
     return Spelling(call("normal_cdf_fast", use.args), ("normal_cdf_fast_f32",))
 
 
+def _fast_gelu_derivative(use: Use) -> Spelling:
+    return Spelling(call("gelu_derivative_fast", use.args), ("gelu_derivative_fast_f32",))
+
+
 def _fast_erfc(use: Use) -> Spelling:
     """``erfc(x)`` is ``2 normcdf(-sqrt(2) x)``."""
     argument = infix("*", Expr("-1.4142135f", Level.UNARY), use.args[0])
@@ -329,6 +334,7 @@ def _fast_expm1(use: Use) -> Spelling:
 #: Approximations in float32 of functions for which ``-use_fast_math`` has none.
 FAST: dict[str, Row] = {
     "normcdf": _fast_normal_cdf,
+    "gelu_derivative": _fast_gelu_derivative,
     "erfc": _fast_erfc,
     "log1p": _fast_log1p,
     "expm1": _fast_expm1,

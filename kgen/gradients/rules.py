@@ -93,6 +93,7 @@ RULES: dict[str, Row] = {
     "erfinv": ("g * 0.886226925452758 * exp(z * z)",),
     "erfcinv": ("g * -0.886226925452758 * exp(z * z)",),
     "normcdf": (f"g * {_NORMAL}",),
+    "gelu_derivative": (f"g * (2 - a * a) * {_NORMAL}",),
     "normcdfinv": ("g * 2.5066282746310002 * exp(0.5 * z * z)",),
     "j0": ("-g * j1(a)",),
     "j1": ("g * (a == 0 ? 0.5 : j0(a) - z / (a == 0 ? 1 : a))",),
@@ -150,7 +151,7 @@ RULES: dict[str, Row] = {
     "sigmoid": ("g * z * (1 - z)",),
     "silu": _sigmoid_times("", "a"),
     "quick_gelu": _sigmoid_times("1.702 * ", "1.702 * a"),
-    "gelu": (f"g * (normcdf(a) + a * {_NORMAL})",),
+    "gelu": ("g * gelu_derivative(a)",),
     "gelu_tanh": _sigmoid_times(
         "(1.5957691216057308 + 0.21406444881780075 * a * a) * ",
         "a * (1.5957691216057308 + 0.07135481627260025 * a * a)",

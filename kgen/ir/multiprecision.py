@@ -72,6 +72,12 @@ def _normcdf(mp: Any, x: float) -> Any:
     return _erfc(mp, -mp.mpf(x) / mp.sqrt(2)) / 2 if abs(x) < 42 else mp.mpf(x > 0)
 
 
+def _gelu_derivative(mp: Any, x: float) -> Any:
+    if not -42 < x < 42:
+        return mp.mpf(x > 0) if math.isfinite(x) else mp.nan
+    return _normcdf(mp, x) + mp.mpf(x) * mp.exp(-(mp.mpf(x) ** 2) / 2) / mp.sqrt(2 * mp.pi)
+
+
 def _tail(mp: Any, p: Any) -> Any:
     """The x >= 0 with erfc(x) = p, for 0 < p <= 1, by Newton on log(erfc), which is nearly quadratic."""
     if p == 1:
@@ -171,6 +177,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "erfcinv": _erfcinv,
     "normcdf": _normcdf,
     "normcdfinv": _normcdfinv,
+    "gelu_derivative": _gelu_derivative,
     "lgamma": _lgamma,
     "tgamma": _tgamma,
     "j0": lambda mp, x: _bessel_j(mp, 0, x),

@@ -143,6 +143,7 @@ OPS: dict[str, OpRow] = {
     "lgamma": _float(1, 6, 4),
     "tgamma": _float(1, 5, 10),
     "normcdf": _float(1, 6, 5),  # in float32 kgen's own, templates/device/normal_cdf_f32.cu
+    "gelu_derivative": _float(1, 7, 8),  # kgen's own, templates/device/gelu_derivative_f32.cu
     "normcdfinv": _float(1, 5, 8),
     "j0": _float(1, 9, 7),
     "j1": _float(1, 9, 7),

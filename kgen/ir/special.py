@@ -164,6 +164,7 @@ NARROW: dict[str, Function] = {
     "tgamma": _poles(_tgamma, np.nan),
     "normcdf": lambda x: _scipy().ndtr(x),
     "normcdfinv": lambda x: _scipy().ndtri(x),
+    "gelu_derivative": lambda x: _scipy().ndtr(x) + x * np.exp(-0.5 * x * x) * 0.3989422804014327,
     "j0": _bessel(0, "j"),
     "j1": _bessel(1, "j"),
     "y0": _bessel(0, "y"),

@@ -59,8 +59,9 @@ def with_column_sums(kernel: Graph) -> tuple[Graph, tuple[Step, ...]] | None:
 
 def _with_sums(steps: Sequence[Step], buffers: frozenset[int]) -> tuple[Step, ...]:
     """The steps where ``buffers`` take partial sums; those that add these up are one, the last."""
-    totals = (_total(s, buffers) for s in steps if buffers & _read(s))
-    others = (_partial(s, buffers) if buffers & s.written else s for s in steps if not buffers & _read(s))
+    totals = [_total(s, buffers) for s in steps if buffers & _read(s)]
+    short = frozenset(n for n in buffers if all(_is_short(total.graph, n) for total in totals))
+    others = (_partial(s, buffers, short) if buffers & s.written else s for s in steps if not buffers & _read(s))
     return (*others, reduce(_joined, totals))
 
 
@@ -159,7 +160,23 @@ def _name(buffer: int, readers: Sequence[Step], taken: set[str]) -> str:
     return name
 
 
-def _partial(step: Step, buffers: frozenset[int]) -> ReductionStep:
+def _is_short(total: Graph, buffer: int) -> bool:
+    """Whether what is added up of a buffer is only rounded to 16 bits or fewer."""
+
+    def users(number: int) -> list[Op]:
+        return [op for op in total.ops if number in op.args]
+
+    loads = [n for n, op in enumerate(total.ops) if op.name == "load" and _operand(op) == buffer]
+    sums = [n for n, op in enumerate(total.ops) if not {*loads}.isdisjoint(op.args)]
+    casts = [op for n in sums for op in users(n)]
+    return all(op.name == "cast" and op.dtype.is_float and op.dtype.bits <= 16 for op in casts)
+
+
+def _operand(op: Op) -> int | None:
+    return op.attr.operand if isinstance(op.attr, IndexMap) else None
+
+
+def _partial(step: Step, buffers: frozenset[int], short: frozenset[int]) -> ReductionStep:
     """The kernel along rows, whose stores to ``buffers`` are sums over its rows."""
     assert isinstance(step, ReductionStep)
     last = len(step.shape) - 1
@@ -172,8 +189,9 @@ def _partial(step: Step, buffers: frozenset[int]) -> ReductionStep:
     column = (*(None for _ in range(last)), 1)
     accesses = tuple(replace(t, axes=column) if t.operand in buffers else t for t in step.accesses)
     return ReductionStep(
-        replace(step.graph, ops=tuple(ops)), step.shape, accesses, step.kept, step.places, sums=buffers & step.written
-    )
+        replace(step.graph, ops=tuple(ops)), step.shape, accesses, step.kept, step.places,
+        sums=buffers & step.written, short_sums=short & step.written,
+    )  # fmt: skip
 
 
 def _joined(one: ReductionStep, other: ReductionStep) -> ReductionStep:

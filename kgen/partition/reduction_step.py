@@ -22,13 +22,15 @@ class ReductionStep(Step):
     the axis of ``shape`` that each of its own axes maps to, None for an axis of size 1.  The ``axes`` of accesses are
     those of ``shape``.  ``inner``: how many of the last axes nested reductions reduce, to one result for each segment
     of a row; 0 where there are none.  ``sums``: the operands, of shape (blocks, columns), to each of which a block
-    stores the sums of its rows (``column_sums.py``); the values of these stores are added up.
+    stores the sums of its rows (``column_sums.py``); the values of these stores are added up.  ``short_sums``: those of
+    which only results of 16 bits or fewer are made.
     """
 
     kept: int
     places: tuple[AxisMap, ...]
     inner: int = 0
     sums: frozenset[int] = frozenset()
+    short_sums: frozenset[int] = frozenset()
 
     @property
     def outer(self) -> int:

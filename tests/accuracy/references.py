@@ -160,6 +160,13 @@ OPS: dict[str, Row] = {
     "erfinv": Row(_erfinv, _UNIT, (1.0, -1.0, 0.0)),
     "erfcinv": Row(_erfcinv, ((0.0, 2.0),), (1.0, 2.0)),
     "normcdf": Row(lambda x: mp.erfc(-x / mp.sqrt(2)) / 2, ((-38.0, 10.0),), (0.0,)),
+    "gelu_derivative": Row(
+        lambda x: mp.erfc(-x / mp.sqrt(2)) / 2 + x * mp.exp(-x * x / 2) / mp.sqrt(2 * mp.pi),
+        ((-38.0, 10.0),),
+        (0.0, -0.7517915246935645),
+        lambda x: mp.mpf(0.2 if -1 < x < -0.5 else 0),
+        "from -1 to -0.5, of at least 0.2",
+    ),
     "normcdfinv": Row(lambda p: -mp.sqrt(2) * _erfcinv(2 * p), ((0.0, 1.0),), (0.5, 1.0)),
     "lgamma": Row(
         _lgamma,

@@ -14,7 +14,7 @@ from kgen.runtime.cuda.driver import probe
 
 FUNCTIONS = (
     "normcdf(x)", "gelu(x)", "tanh(x)", "exp(x)", "sigmoid(x)", "silu(x)", "softplus(x)", "logsigmoid(x)", "mish(x)",
-    "gelu_tanh(x)", "tanh(x) / 3.5", "tanh(x) / n",
+    "gelu_tanh(x)", "tanh(x) / 3.5", "tanh(x) / n", "gelu_derivative(x)",
 )  # fmt: skip
 BITS = np.arange(1 << 16, dtype=np.uint16)
 DTYPES = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
@@ -59,7 +59,7 @@ def test_every_operand_of_16_bits(name: str, device: str) -> None:
 def helpers_of(text: str, arrays: dict[str, Any]) -> set[str]:
     """The approximations in the text of a program."""
     source = kgen.jit(text).source(**arrays)
-    names = ("normal_cdf_fast", "exp_short", "log1p_short", "tanh_short", "divide_approx")
+    names = ("normal_cdf_fast", "gelu_derivative_fast", "exp_short", "log1p_short", "tanh_short", "divide_approx")
     return {name for name in names if f" {name}(float" in source}
 
 
@@ -83,6 +83,7 @@ Y = np.ones(4, np.float32)
         ("out: int8 = tanh(x)", set()),
         ("out: bool = tanh(x) > 0.5", set()),
         ("a = gelu(x)\nb: f32 = gelu(x)", set()),
+        ("out = x * gelu_derivative(x)", {"gelu_derivative_fast"}),
         ("a = gelu(x)\nb = sum(x)", set()),  # reductions may be cut into other kernels
     ],
 )

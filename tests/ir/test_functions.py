@@ -123,6 +123,7 @@ POINTS: dict[str, list[tuple[float, float]]] = {
         (-200.5, -0.0),
     ],
     "normcdf": [(INF, 1.0), (-INF, 0.0), (0.0, 0.5)],
+    "gelu_derivative": [(INF, NAN), (-INF, NAN), (0.0, 0.5), (1e30, 1.0), (-1e30, 0.0)],
     "normcdfinv": [(0.0, -INF), (1.0, INF), (0.5, 0.0), (1.5, NAN)],
     "j0": [(0.0, 1.0), (INF, 0.0), (-INF, 0.0)],
     "j1": [(-0.0, -0.0), (INF, 0.0)],

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import kgen
 from kgen import pipeline
@@ -114,3 +115,21 @@ def test_blocks(width: int) -> None:
         each = -(-rows // blocks)
         assert each <= MOST_ROWS
         assert (blocks - 1) * each < rows <= blocks * each
+
+
+@pytest.mark.parametrize(("total", "helper"), [("f16", "gelu_derivative_fast"), ("f32", "gelu_derivative")])
+def test_functions_in_sums_of_16_bits(total: str, helper: str) -> None:
+    """What only goes into results of 16 bits, also through sums over rows, is within 2^-16 of its value."""
+    text = (
+        "let v = cast<f32>(g) * gelu_derivative(cast<f32>(x) + cast<f32>(b))\n"
+        f"dx: f16 = v\ndb: {total} = sum(v, axis=0)"
+    )
+    exact = arrays(600, 512)
+    x, g, b = (a.astype("f2") for a in exact)
+    source = kgen.jit(text).source(x=x, g=g, b=b)
+    assert f"* {helper}(" in source
+    dx, db = kgen.jit(text, device="cpu")(x=x, g=g, b=b)
+    z = exact[0] + exact[2]
+    v = exact[1] * (ndtr(z) + z * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi))
+    assert error(dx, v) < 2**-11
+    assert error(db, v.sum(axis=0)) < (2**-10 if total == "f16" else 1e-6)

@@ -17,6 +17,7 @@ from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import Places
 from kgen.codegen.reduction.sections import Section, access_of, kept_name, label_of, write_section
 from kgen.codegen.reduction.states import States, target_of
+from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.codegen.spelling import register_type
 from kgen.ir.graph import IndexMap, Op, Scatter
 from kgen.partition.reduction_step import ReductionStep
@@ -60,14 +61,15 @@ class Values:
 class Functions:
     """The element functions of a kernel, in the order of their calls.
 
-    ``picks``: whether elements are extracted from 32-bit words.  ``by_group``: whether a group is divided on a fast
-    path, by reciprocals.
+    ``short``: the values that need no more than 16 bits.  ``picks``: whether elements are extracted from 32-bit words.
+    ``by_group``: whether a group is divided on a fast path, by reciprocals.
     """
 
     parts: Parts
     values: Values
     statements: Sequence[Statement]
     declare: Declare
+    short: ShortResults = NO_SHORT_RESULTS
     picks: bool = False
     by_group: bool = False
     written: list[Element] = field(default_factory=list)
@@ -94,8 +96,9 @@ class Functions:
             title = _TITLES.get(place) or _title(step, sinks)
         by_group = by_group and self.by_group and place == len(self.parts.rounds)
         section = Section(
-            name, title, sinks, states, self.values.rows, given, kept, by_group=by_group, ends=ends, picks=self.picks
-        )
+            name, title, sinks, states, self.values.rows, given, kept, by_group=by_group, ends=ends, picks=self.picks,
+            short=self.short,
+        )  # fmt: skip
         found = self.declare(write_section(self.parts, section, self.statements))
         self.written.append(found)
         return found

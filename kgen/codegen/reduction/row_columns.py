@@ -18,13 +18,16 @@ from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.row_context import Ahead, ColumnSum, RowsContext, Shared
 from kgen.codegen.reduction.row_groups import is_known
 from kgen.codegen.reduction.rows import RowKernel
+from kgen.codegen.short_results import ShortResults, short_results
+from kgen.ir.graph import IndexMap
+from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
 from kgen.schedule.reduction.row_columns import RowColumnsSchedule
 
 
 def describe_rows_and_columns(facts: Facts) -> Described:
     """As a kernel that goes along rows, with what a block has for all of its rows."""
-    kernel, schedule = RowKernel.of(facts), facts.schedule
+    kernel, schedule = RowKernel.of(facts, _short(facts.step)), facts.schedule
     assert isinstance(schedule, RowColumnsSchedule)
     before, begin = _converting(kernel, BEFORE_ROWS, "before"), _converting(kernel, AT_ROW, "begin")
     described = kernel.describe()
@@ -46,6 +49,14 @@ def describe_rows_and_columns(facts: Facts) -> Described:
     if schedule.reads_ahead:
         return _reading_ahead(kernel, described, context, own, begin)
     return replace(described, context=context)
+
+
+def _short(step: ReductionStep) -> ShortResults:
+    """The values that need no more than 16 bits."""
+    stored = ((n, op.attr) for n, op in enumerate(step.graph.ops) if op.name == "store")
+    return short_results(
+        step.graph.ops, {n for n, attr in stored if isinstance(attr, IndexMap) and attr.operand in step.short_sums}
+    )
 
 
 def _converting(kernel: RowKernel, place: int, name: str) -> Element | None:

@@ -37,6 +37,7 @@ from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.reduction.segments import Segments
 from kgen.codegen.reduction.staging import moves_packs, staged_helpers, staging
 from kgen.codegen.reduction.two_steps import TwoSteps, place_steps, two_steps
+from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap
 from kgen.records import dataclass
@@ -68,7 +69,8 @@ class RowKernel:
     ends: Mapping[int, int]
 
     @staticmethod
-    def of(facts: Facts) -> RowKernel:
+    def of(facts: Facts, short: ShortResults = NO_SHORT_RESULTS) -> RowKernel:
+        """``short``: the values that need no more than 16 bits."""
         schedule, operands = facts.schedule, facts.operands()
         at = start_of_group(schedule, "v" if schedule.vectors > 1 else "") if is_exact(schedule) else "i"
         places, gathered = RowPlaces(operands, at), GatheredRows.of(operands, at)
@@ -79,7 +81,9 @@ class RowKernel:
         values = Values(facts.values)
         values.kept = kept_values(facts, parts, registers.resident)
         grouped = schedule.group > 1
-        functions = Functions(parts, values, facts.statements, facts.declare, picks=grouped, by_group=grouped)
+        functions = Functions(
+            parts, values, facts.statements, facts.declare, short=short, picks=grouped, by_group=grouped
+        )
         calls = Calls(
             operands, places, values, registers.element, "", "j" if grouped else "0", gathered=gathered.elements
         )

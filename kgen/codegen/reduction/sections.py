@@ -19,6 +19,7 @@ from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.reduction.accumulators import Accumulator
 from kgen.codegen.reduction.narrow import ENDS, ROUND
 from kgen.codegen.reduction.parts import Parts, is_division
+from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.codegen.spelling import Expr, register_type, storage_type
 from kgen.dtypes import BFLOAT16, FLOAT32, INT64
 from kgen.ir.graph import IndexMap, Op, Scatter
@@ -140,6 +141,7 @@ class Section:
     by_group: bool = False
     ends: Mapping[int, int] = field(default_factory=dict)
     picks: bool = False
+    short: ShortResults = NO_SHORT_RESULTS
 
 
 def write_section(parts: Parts, section: Section, statements: Sequence[Statement]) -> Element:
@@ -148,7 +150,8 @@ def write_section(parts: Parts, section: Section, statements: Sequence[Statement
     writer = SectionWriter(
         parts.step, statements, states=dict(section.states), sum_divisors=parts.sum_divisors,
         summed_exps=parts.summed_exps | (parts.scaled_exps - scaled), scaled_exps=scaled, picks=section.picks,
-        ends=frozenset(section.ends.values()), sums=frozenset(n for n in section.sinks if parts.step.is_sum(n)),
+        short=section.short, ends=frozenset(section.ends.values()),
+        sums=frozenset(n for n in section.sinks if parts.step.is_sum(n)),
     )  # fmt: skip
     selected = parts.behind([*section.sinks, *section.kept], section.given)
     arguments = [
