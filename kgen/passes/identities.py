@@ -21,7 +21,7 @@ sum x, mean x, over one element      ->  x + 0.0      (floats: a sum begins at +
 sum x, over one element              ->  x            (integers)
 logsumexp x, over one element        ->  x + 0.0      (not of complex numbers: their angles are reduced)
 any x, all x, over one element       ->  x as a bool  (count_nonzero: then as an integer)
-var x, std x, over one element       ->  x - x        (floats, without a correction)
+var x, std x, over one element       ->  x - x        (floats; with a correction of 1 and more (x - x) / 0.0)
 exp(x - x)                           ->  x - x + 1    (floats: 1 or NaN; softmax over one element)
 e + 0.0, e / e, where e is x - x + 1 ->  e
 """
@@ -182,8 +182,11 @@ def _of_one(builder: Builder, op: Op, arg: Op) -> int | None:
         return _truth(builder, op, arg)
     if op.dtype is not arg.dtype:
         return None
-    if attr.kind in ("var", "std") and op.dtype in (FLOAT32, FLOAT64) and not attr.correction:
-        return builder.op("sub", (op.args[0], op.args[0]), shape=op.shape, span=op.span)
+    if attr.kind in ("var", "std") and op.dtype in (FLOAT32, FLOAT64):
+        zero = builder.op("sub", (op.args[0], op.args[0]), shape=op.shape, span=op.span)
+        if attr.correction < 1:
+            return zero
+        return builder.op("div", (zero, builder.const(0.0, op.dtype)), shape=op.shape, span=op.span)
     if attr.kind in ("min", "max", "prod") or (attr.kind == "sum" and op.dtype.is_int):
         return op.args[0]
     if attr.kind not in ("sum", "mean", "logsumexp") or not op.dtype.is_float:
