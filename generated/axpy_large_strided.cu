@@ -533,7 +533,6 @@ struct Choice {
 static int decide(const kgen_array* const* given, Array* arrays, Choice* choices)
 {
     int status = read_arrays(given, OPERANDS, 3, arrays);
-    if (status != KGEN_SUCCESS) return status;
     if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {70000, 70000}, {1, 70000});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {70000, 70000}, {70000, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {70000, 70000}, {1, 70000});

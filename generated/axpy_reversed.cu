@@ -608,7 +608,6 @@ struct Choice {
 static int decide(const kgen_array* const* given, Array* arrays, Choice* choices)
 {
     int status = read_arrays(given, OPERANDS, 3, arrays);
-    if (status != KGEN_SUCCESS) return status;
     if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {26, 5000, 8, 32}, {1280000, 256, 32, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {26, 5000, 8, 32}, {1, 26, 130000, 1040000});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {26, 5000, 8, 32}, {1280000, 256, 32, 1});

@@ -764,7 +764,6 @@ struct Choice {
 static int decide(const kgen_array* const* given, Array* arrays, Choice* choices)
 {
     int status = read_arrays(given, OPERANDS, 3, arrays);
-    if (status != KGEN_SUCCESS) return status;
     if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {64, 256, 56, 56}, {802816, 1, 14336, 256});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {256}, {1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {256}, {1});

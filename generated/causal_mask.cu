@@ -1124,7 +1124,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     const long long n0 = arrays[0].shape[0];
     const long long n1 = arrays[0].shape[1];
     const long long n2 = arrays[0].shape[2];
-    if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {n0, n1, n2}, {n2 * n1, n2, 1});
+    status = check_layout(arrays[0], 1, {n0, n1, n2}, {n2 * n1, n2, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {n0, n1, n2}, {n2 * n1, n2, 1});
     if (status != KGEN_SUCCESS || arrays[1].size == 0) return status;
     if (n0 >= 2 &&

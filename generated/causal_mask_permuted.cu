@@ -475,7 +475,6 @@ struct Choice {
 static int decide(const kgen_array* const* given, Array* arrays, Choice* choices)
 {
     int status = read_arrays(given, OPERANDS, 2, arrays);
-    if (status != KGEN_SUCCESS) return status;
     if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {8, 512, 512}, {1, 8, 4096});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {8, 512, 512}, {1, 8, 4096});
     if (status != KGEN_SUCCESS || arrays[1].size == 0) return status;

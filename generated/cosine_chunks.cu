@@ -656,7 +656,6 @@ struct Choice {
 static int decide(const kgen_array* const* given, Array* arrays, Choice* choices)
 {
     int status = read_arrays(given, OPERANDS, 3, arrays);
-    if (status != KGEN_SUCCESS) return status;
     if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {2000, 128, 300}, {128, 1, 256000});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {2000, 128, 300}, {1, 2000, 256000});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {2000, 128}, {128, 1});

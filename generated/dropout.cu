@@ -497,7 +497,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     int status = read_arrays(given, OPERANDS, 2, arrays);
     if (status != KGEN_SUCCESS) return status;
     const long long n0 = arrays[0].shape[0];
-    if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {n0}, {1});
+    status = check_layout(arrays[0], 1, {n0}, {1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {n0}, {1});
     if (status != KGEN_SUCCESS || arrays[1].size == 0) return status;
     if (n0 <= 2147483647) {

@@ -525,7 +525,6 @@ struct Choice {
 static int decide(const kgen_array* const* given, Array* arrays, Choice* choices)
 {
     int status = read_arrays(given, OPERANDS, 4, arrays);
-    if (status != KGEN_SUCCESS) return status;
     if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {1000000, 21}, {21, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {1000000, 21}, {29, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {21}, {1});

@@ -976,7 +976,6 @@ struct Choice {
 static int decide(const kgen_array* const* given, Array* arrays, Choice* choices)
 {
     int status = read_arrays(given, OPERANDS, 11, arrays);
-    if (status != KGEN_SUCCESS) return status;
     if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {1024, 48, 128}, {6144, 128, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {128}, {1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {128}, {1});

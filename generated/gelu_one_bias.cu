@@ -534,7 +534,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     int status = read_arrays(given, OPERANDS, 3, arrays);
     if (status != KGEN_SUCCESS) return status;
     const long long n0 = arrays[0].shape[0];
-    if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {n0}, {1});
+    status = check_layout(arrays[0], 1, {n0}, {1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {1}, {1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {n0}, {1});
     if (status != KGEN_SUCCESS || arrays[2].size == 0) return status;

@@ -880,7 +880,6 @@ struct Choice {
 static int decide(const kgen_array* const* given, Array* arrays, Choice* choices)
 {
     int status = read_arrays(given, OPERANDS, 4, arrays);
-    if (status != KGEN_SUCCESS) return status;
     if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {2048, 131072}, {131072, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {131072}, {1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {131072}, {1});

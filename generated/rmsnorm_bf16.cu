@@ -557,7 +557,6 @@ struct Choice {
 static int decide(const kgen_array* const* given, Array* arrays, Choice* choices)
 {
     int status = read_arrays(given, OPERANDS, 3, arrays);
-    if (status != KGEN_SUCCESS) return status;
     if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {16384, 4096}, {4096, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {4096}, {1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {16384, 4096}, {4096, 1});
