@@ -43,6 +43,11 @@ def modules() -> Iterator[tuple[str, ast.Module]]:
         yield path.relative_to(PACKAGE).as_posix(), parsed(path)
 
 
+def below(node: ast.AST) -> Iterator[ast.AST]:
+    """What may have statements in it: everything but expressions, which are most of a tree."""
+    return (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
+
+
 @cache
 def imports(tree: ast.Module) -> set[str]:
     """The modules that a module imports, also inside functions and for types only."""
@@ -54,7 +59,7 @@ def imports(tree: ast.Module) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-        todo += ast.iter_child_nodes(node)
+        todo += below(node)
     return found
 
 
@@ -201,7 +206,7 @@ def too_large(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
 
 def functions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     """Every function, by its name in its classes and functions."""
-    for child in ast.iter_child_nodes(node):
+    for child in below(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             yield prefix + child.name, child
         inner = f"{prefix}{child.name}." if hasattr(child, "name") and hasattr(child, "body") else prefix

@@ -20,7 +20,7 @@ from kgen.runtime.launcher import PER_THREAD_STREAM
 
 #: A buffer between two kernels; what blocks leave for the last one, which counts them.
 TEXTS = {"buffer": "out = x - sum(x, axis=1) * s", "split": "out = sum(x * s)"}
-SHAPES = {"buffer": (64, 64), "split": (64, 3000)}
+SHAPES = {"buffer": (64, 64), "split": (64, 1000)}
 
 
 class Memory(Scratch):
