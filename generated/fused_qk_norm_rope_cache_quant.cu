@@ -136,19 +136,70 @@ static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
-// A group of a row at a computed place; zeros, and no access to memory, where there is no row.
+// What groups of an alignment, in bytes, are made of.
+template <int Alignment>
+struct Unit {
+    using Type = unsigned int;
+};
+template <>
+struct Unit<2> {
+    using Type = unsigned short;
+};
+template <>
+struct Unit<1> {
+    using Type = unsigned char;
+};
+
+// A group of a row at a computed place; zeros, and no access to memory, where there is no row.  By words: the compiler
+// would choose between each element and zero.
 template <typename Group, typename T>
 static __device__ __forceinline__ Group load_gathered(const T* row, long long i)
 {
-    return row != nullptr ? *reinterpret_cast<const Group*>(row + i) : Group();
+    using Word = typename Unit<alignof(Group)>::Type;
+    struct alignas(Group) Words {
+        Word at[sizeof(Group) / sizeof(Word)];
+    };
+    Words words = {};
+    if (row != nullptr) {
+        words = *reinterpret_cast<const Words*>(row + i);
+    }
+    Group group;
+    memcpy(&group, &words, sizeof(group));
+    return group;
 }
 
-// Writes a group of a row at a computed place; nothing where there is no row.
-template <typename T, typename Group>
-static __device__ __forceinline__ void store_scattered(T* row, long long i, const Group& group)
+// Writes a group of 4, 8 or 16 bytes at once.  The compiler would put narrow elements together first, or where elements
+// of several groups are computed together, write a group in parts.
+template <typename Group>
+static __device__ __forceinline__ void store_words(void* to, const Group& group)
 {
-    if (row != nullptr) {
-        *reinterpret_cast<Group*>(row + i) = group;
+#if defined(__CUDA_ARCH__)
+    uint4 words = {};
+    memcpy(&words, &group, sizeof(group));
+    const unsigned long long at = __cvta_generic_to_global(to);
+    if (sizeof(group) == 16) {
+        asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(words.x), "r"(words.y), "r"(words.z),
+                     "r"(words.w)
+                     : "memory");
+    } else if (sizeof(group) == 8) {
+        asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(at), "r"(words.x), "r"(words.y) : "memory");
+    } else {
+        asm volatile("st.global.u32 [%0], %1;" ::"l"(at), "r"(words.x) : "memory");
+    }
+#else
+    *static_cast<Group*>(to) = group;
+#endif
+}
+
+// Rounds a group of floats to fp8, four at a time.
+template <__nv_fp8_interpretation_t Kind, int N, typename Group>
+static __device__ __forceinline__ void round_group(const float (&x)[N], Group& group)
+{
+    #pragma unroll
+    for (int j = 0; j < N; j += 4) {
+        const unsigned int word = __nv_cvt_float2_to_fp8x2(make_float2(x[j], x[j + 1]), __NV_SATFINITE, Kind) |
+                                  __nv_cvt_float2_to_fp8x2(make_float2(x[j + 2], x[j + 3]), __NV_SATFINITE, Kind) << 16;
+        memcpy(&group.at[j], &word, sizeof(word));
     }
 }
 
@@ -230,8 +281,8 @@ fused_qk_norm_rope_cache_quant_element2(const __nv_bfloat16 qkv_1_v,
                                         const float t12,
                                         const __nv_bfloat16 cos_sin_cache_1_v,
                                         const __nv_bfloat16 cos_sin_cache_2_v,
-                                        __nv_fp8_e4m3& key_cache_1_v,
-                                        __nv_fp8_e4m3& key_cache_2_v)
+                                        float& key_cache_1_v,
+                                        float& key_cache_2_v)
 {
     const float a_v = to_float(qkv_1_v);
     const float b_v = to_float(qkv_2_v);
@@ -246,8 +297,8 @@ fused_qk_norm_rope_cache_quant_element2(const __nv_bfloat16 qkv_1_v,
     // let v = b * scale * (is_query ? q_weight[h:] : k_weight[h:])
     const float v_v = b_v * scale_v * (is_query_v ? q_weight_2_f32 : k_weight_2_f32);
     // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-    key_cache_1_v = __nv_fp8_e4m3((u_v * cos_v - v_v * sin_v) * t12);
-    key_cache_2_v = __nv_fp8_e4m3((v_v * cos_v + u_v * sin_v) * t12);
+    key_cache_1_v = (u_v * cos_v - v_v * sin_v) * t12;
+    key_cache_2_v = (v_v * cos_v + u_v * sin_v) * t12;
 }
 
 // One element of value_cache_1 and value_cache_2.
@@ -255,14 +306,14 @@ static __device__ __forceinline__ void
 fused_qk_norm_rope_cache_quant_element3(const __nv_bfloat16 qkv_1_v,
                                         const __nv_bfloat16 qkv_2_v,
                                         const float t24,
-                                        __nv_fp8_e4m3& value_cache_1_v,
-                                        __nv_fp8_e4m3& value_cache_2_v)
+                                        float& value_cache_1_v,
+                                        float& value_cache_2_v)
 {
     const float a_v = to_float(qkv_1_v);
     const float b_v = to_float(qkv_2_v);
     // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
-    value_cache_1_v = __nv_fp8_e4m3(a_v * t24);
-    value_cache_2_v = __nv_fp8_e4m3(b_v * t24);
+    value_cache_1_v = a_v * t24;
+    value_cache_2_v = b_v * t24;
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -436,8 +487,12 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
                                                         extract(cos_sin_cache_2_gathered, j),
                                                         query_1_gathered.at[j], query_2_gathered.at[j]);
             }
-            store_scattered(query_1_row, i, query_1_gathered);
-            store_scattered(query_2_row, i, query_2_gathered);
+            if (query_1_row != nullptr) {
+                store_words(query_1_row + i, query_1_gathered);
+            }
+            if (query_2_row != nullptr) {
+                store_words(query_2_row + i, query_2_gathered);
+            }
         }
     }
 
@@ -483,6 +538,8 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
             keep_packed(cos_sin_cache_2_gathered);
             Pack<__nv_fp8_e4m3, 8, 8> key_cache_1_gathered;
             Pack<__nv_fp8_e4m3, 8, 8> key_cache_2_gathered;
+            float key_cache_1_floats[8];
+            float key_cache_2_floats[8];
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 fused_qk_norm_rope_cache_quant_element2(extract(qkv_1_vec, j), extract(qkv_2_vec, j),
@@ -492,11 +549,16 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
                                                         extract(k_weight_2_vec, j), scale_v, is_query_v,
                                                         t12, extract(cos_sin_cache_1_gathered, j),
                                                         extract(cos_sin_cache_2_gathered, j),
-                                                        key_cache_1_gathered.at[j],
-                                                        key_cache_2_gathered.at[j]);
+                                                        key_cache_1_floats[j], key_cache_2_floats[j]);
             }
-            store_scattered(key_cache_1_row, i, key_cache_1_gathered);
-            store_scattered(key_cache_2_row, i, key_cache_2_gathered);
+            round_group<__NV_E4M3>(key_cache_1_floats, key_cache_1_gathered);
+            round_group<__NV_E4M3>(key_cache_2_floats, key_cache_2_gathered);
+            if (key_cache_1_row != nullptr) {
+                store_words(key_cache_1_row + i, key_cache_1_gathered);
+            }
+            if (key_cache_2_row != nullptr) {
+                store_words(key_cache_2_row + i, key_cache_2_gathered);
+            }
         }
     }
 
@@ -537,14 +599,22 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
             keep_packed(qkv_2_vec);
             Pack<__nv_fp8_e4m3, 8, 8> value_cache_1_gathered;
             Pack<__nv_fp8_e4m3, 8, 8> value_cache_2_gathered;
+            float value_cache_1_floats[8];
+            float value_cache_2_floats[8];
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 fused_qk_norm_rope_cache_quant_element3(extract(qkv_1_vec, j), extract(qkv_2_vec, j),
-                                                        t24, value_cache_1_gathered.at[j],
-                                                        value_cache_2_gathered.at[j]);
+                                                        t24, value_cache_1_floats[j],
+                                                        value_cache_2_floats[j]);
             }
-            store_scattered(value_cache_1_row, i, value_cache_1_gathered);
-            store_scattered(value_cache_2_row, i, value_cache_2_gathered);
+            round_group<__NV_E4M3>(value_cache_1_floats, value_cache_1_gathered);
+            round_group<__NV_E4M3>(value_cache_2_floats, value_cache_2_gathered);
+            if (value_cache_1_row != nullptr) {
+                store_words(value_cache_1_row + i, value_cache_1_gathered);
+            }
+            if (value_cache_2_row != nullptr) {
+                store_words(value_cache_2_row + i, value_cache_2_gathered);
+            }
         }
     }
     let_next_kernel_start();

@@ -99,6 +99,29 @@ static __device__ __forceinline__ float divide(float a, float b, float r)
     return a == 0 && r == r ? q : a / b;
 }
 
+// Writes a group of 4, 8 or 16 bytes at once.  The compiler would put narrow elements together first, or where elements
+// of several groups are computed together, write a group in parts.
+template <typename Group>
+static __device__ __forceinline__ void store_words(void* to, const Group& group)
+{
+#if defined(__CUDA_ARCH__)
+    uint4 words = {};
+    memcpy(&words, &group, sizeof(group));
+    const unsigned long long at = __cvta_generic_to_global(to);
+    if (sizeof(group) == 16) {
+        asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(words.x), "r"(words.y), "r"(words.z),
+                     "r"(words.w)
+                     : "memory");
+    } else if (sizeof(group) == 8) {
+        asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(at), "r"(words.x), "r"(words.y) : "memory");
+    } else {
+        asm volatile("st.global.u32 [%0], %1;" ::"l"(at), "r"(words.x) : "memory");
+    }
+#else
+    *static_cast<Group*>(to) = group;
+#endif
+}
+
 // Makes a group opaque to the compiler, so that elements stay packed in words until they are used: in half the
 // registers, or fewer.
 template <typename T, int N, int Bytes>
@@ -245,7 +268,7 @@ quantize_rows_reduce_regs4096(const __nv_bfloat16* x_ptr,
                                                  q_vec.at[j]);
                 }
             }
-            *reinterpret_cast<Pack<signed char, 8, 8>*>(q_row + i) = q_vec;
+            store_words(q_row + i, q_vec);
         }
     }
 

@@ -134,6 +134,29 @@ static __device__ __forceinline__ bool round_alike(const float2 (&ends)[N], Grou
     return differ == 0;
 }
 
+// Writes a group of 4, 8 or 16 bytes at once.  The compiler would put narrow elements together first, or where elements
+// of several groups are computed together, write a group in parts.
+template <typename Group>
+static __device__ __forceinline__ void store_words(void* to, const Group& group)
+{
+#if defined(__CUDA_ARCH__)
+    uint4 words = {};
+    memcpy(&words, &group, sizeof(group));
+    const unsigned long long at = __cvta_generic_to_global(to);
+    if (sizeof(group) == 16) {
+        asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(words.x), "r"(words.y), "r"(words.z),
+                     "r"(words.w)
+                     : "memory");
+    } else if (sizeof(group) == 8) {
+        asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(at), "r"(words.x), "r"(words.y) : "memory");
+    } else {
+        asm volatile("st.global.u32 [%0], %1;" ::"l"(at), "r"(words.x) : "memory");
+    }
+#else
+    *static_cast<Group*>(to) = group;
+#endif
+}
+
 // a / b, rounded to nearest (P. Markstein, 1990).  r = reciprocal(b) is computed once a row.
 static __device__ __forceinline__ float divide(float a, float b, float r)
 {
@@ -361,7 +384,7 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
                 }
                 round_alike<__NV_E4M3>(out_1_ends, out_1_vec);
             }
-            *reinterpret_cast<Pack<__nv_fp8_e4m3, 8, 8>*>(out_1_row + i) = out_1_vec;
+            store_words(out_1_row + i, out_1_vec);
         }
     }
 

@@ -187,7 +187,7 @@ _ROWS = (
     Helper("divide"),
     Helper("reciprocal_within_ulp", ("reciprocal_approx",)),
     Helper("quotient_ends", ("reciprocal_within_ulp", "divide_reciprocal")),
-    Helper("round_alike", headers=("cuda_fp8.h",)),
+    *(Helper(name, headers=("cuda_fp8.h",)) for name in ("round_alike", "round_group")),
     Helper("divide_moderate", ("is_moderate", "reciprocal_approx")),
     *(Helper(f"divide_{suffix}", ("reciprocal_approx",)) for suffix in ("short", "by_one_plus", "by_large")),
     *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING, TAKE_PACKED, STORE_WORDS)),

@@ -92,6 +92,11 @@ def ends(name: str) -> str:
     return f"{name}_ends"
 
 
+def floats(name: str) -> str:
+    """A group of results before they are rounded together."""
+    return f"{name}_floats"
+
+
 def offset(name: str) -> str:
     return f"{name}_at"
 

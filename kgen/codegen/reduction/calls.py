@@ -11,7 +11,7 @@ from kgen.codegen.arguments import Argument
 from kgen.codegen.element import Element, Statement
 from kgen.codegen.layouts import call_lines
 from kgen.codegen.reduction.context import Call, Declared, Stored
-from kgen.codegen.reduction.narrow import rounded
+from kgen.codegen.reduction.narrow import ROUND, ROUND_GROUP, rounded
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import Places
@@ -153,6 +153,7 @@ class Calls:
     gathered: Mapping[int, str] = MappingProxyType({})
     states: States = field(default_factory=dict)
     ends: Set[int] = frozenset()  # the outputs whose elements are first two floats
+    rounded: Set[int] = frozenset()  # those whose elements are first floats
 
     def call(self, function: Element, variant: str = "") -> Call:
         """``variant``: its template arguments."""
@@ -195,6 +196,8 @@ class Calls:
             return f"{self.operands.column_sum(access)}.at[{'j' if several else '0'}]"
         if access in self.ends:
             return f"{names.ends(self.operands.labels[access])}[j]"
+        if access in self.rounded:
+            return f"{names.floats(self.operands.labels[access])}[j]"
         if self.operands.is_grouped(access) and several:
             return f"{self.operands.written(access)}.at[j]"
         return f"{self.places.base_of(access)}[{self.places.along(access, 'j' if several else '')}]"
@@ -224,8 +227,10 @@ def final_packs(
     places: Places,
     stores: Sequence[int],
     ends: Mapping[int, int] = MappingProxyType({}),
+    floats: Set[int] = frozenset(),
 ) -> tuple[Stored, ...]:
-    """The packs that collect the elements of outputs.  ``ends``: as of a ``Section``."""
+    """The packs that collect the elements of outputs.  ``ends``: as of a ``Section``; ``floats``: the stores of floats
+    that are rounded to fp8."""
     found: list[Stored] = []
     stores = [n for n in stores if not operands.step.graph.ops[n].places]
     parts = [] if operands.schedule.is_column else _parts_of_one_array(operands, stores)
@@ -233,12 +238,25 @@ def final_packs(
         access = access_of(operands.step, n)
         if operands.is_grouped(access) and operands.schedule.group > 1:
             place, pack = f"{places.base_of(access)} + {places.along(access, '')}", operands.written(access)
-            stored = Stored(operands.pack(access), pack, place, by_words=n in parts)
+            by_words = n in parts or (not operands.schedule.is_column and _stores_bytes(operands, access))
+            stored = Stored(operands.pack(access), pack, place, by_words=by_words)
             if n in ends:
                 pairs = names.ends(operands.labels[access])
-                stored = replace(stored, ends=pairs, rounded=rounded(operands.operand(access).dtype, pairs, pack))
+                stored = replace(
+                    stored, ends=pairs, rounded=rounded(operands.operand(access).dtype, ROUND, pairs, pack)
+                )
+            if n in floats:
+                taken = names.floats(operands.labels[access])
+                call = rounded(operands.operand(access).dtype, ROUND_GROUP, taken, pack)
+                stored = replace(stored, floats=taken, rounded=call)
             found.append(stored)
     return tuple(found)
+
+
+def _stores_bytes(operands: Operands, access: int) -> bool:
+    """Whether groups of an output consist of bytes that one access moves."""
+    dtype, planned = operands.operand(access).dtype, operands.planned(access)
+    return dtype.size == 1 and planned.kind == "vector" and operands.stores_words(dtype, planned.alignment)
 
 
 def _parts_of_one_array(operands: Operands, stores: Sequence[int]) -> list[int]:

@@ -120,15 +120,16 @@ class State:
 class Stored:
     """A pack that collects results, and the place that it is stored to.
 
-    ``row``: the row at a computed place in which ``place`` is an index.  ``by_words``: whether the store is one of
-    ``store_words``.  ``ends``: the array of pairs of floats between
-    which they lie; the call ``rounded`` rounds these into the pack.
+    ``row``: the row at a computed place in which ``place`` is an index.  ``by_words``: whether ``store_words``
+    writes it.  ``ends``: the array of pairs of floats between which they lie; ``floats``: that of the floats
+    that they are; the call ``rounded`` rounds these into the pack.
     """
 
     type: str
     name: str
     place: str
     ends: str = ""
+    floats: str = ""
     rounded: str = ""
     row: str = ""
     by_words: bool = False

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.element import Element
-from kgen.codegen.helpers import LOAD_GATHERED, STORE_SCATTERED
+from kgen.codegen.helpers import LOAD_GATHERED, STORE_SCATTERED, STORE_WORDS
 from kgen.codegen.reduction.context import Declared, Read, Stored
+from kgen.codegen.reduction.narrow import ROUND_GROUP, rounded
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.spelling import storage_type
 from kgen.dtypes import BFLOAT16
@@ -20,11 +22,12 @@ from kgen.schedule.target import WORD
 @dataclass(frozen=True, slots=True)
 class GatheredRows:
     """``labels``: for each gather or scatter that moves rows, the start of the names of its row and group.  ``at``: the
-    index of a group's first element in its row."""
+    index of a group's first element in its row.  ``rounded``: the stores of floats that are rounded by groups."""
 
     operands: Operands
     labels: Mapping[int, str]
     at: str
+    rounded: frozenset[int] = frozenset()
 
     @staticmethod
     def of(operands: Operands, at: str) -> GatheredRows:
@@ -61,7 +64,9 @@ class GatheredRows:
         packed = any(self._is_packed(n) for n in self.read)
         return (
             *([LOAD_GATHERED] if self.read else []),
-            *([STORE_SCATTERED] if self.written else []),
+            *([STORE_SCATTERED] if not all(map(self._by_words, self.written)) else []),
+            *([STORE_WORDS] if any(map(self._by_words, self.written)) else []),
+            *([ROUND_GROUP] if self.rounded & {*self.written} else []),
             *(["extract"] if picked else []),
             *(["keep_packed"] if packed and self.operands.schedule.vectors else []),
         )
@@ -92,11 +97,15 @@ class GatheredRows:
 
     def stored(self, stores: Sequence[int]) -> tuple[Stored, ...]:
         """The packs that collect groups of the rows that are written."""
-        return tuple(
-            Stored(self._pack(n), self._group(n), self.at, row=names.row(self.labels[n]))
-            for n in stores
-            if n in self.labels
-        )
+        return tuple(self._stored(n) for n in stores if n in self.labels)
+
+    def _stored(self, number: int) -> Stored:
+        pack, row = self._group(number), names.row(self.labels[number])
+        found = Stored(self._pack(number), pack, self.at, row=row, by_words=self._by_words(number))
+        if number not in self.rounded:
+            return found
+        floats = names.floats(self.labels[number])
+        return replace(found, floats=floats, rounded=rounded(self.operand(number).dtype, ROUND_GROUP, floats, pack))
 
     @property
     def elements(self) -> Mapping[int, str]:
@@ -104,6 +113,8 @@ class GatheredRows:
         return {number: self._element(number) for number in self.labels}
 
     def _element(self, number: int) -> str:
+        if number in self.rounded:
+            return f"{names.floats(self.labels[number])}[j]"
         group = self._group(number)
         picked = self.is_read(number) and self.operand(number).dtype is BFLOAT16
         return f"extract({group}, j)" if picked else f"{group}.at[j]"
@@ -118,10 +129,16 @@ class GatheredRows:
         return f"{names.gathered(self.labels[number])}{'[v]' if several else ''}"
 
     def _pack(self, number: int) -> str:
-        attr, schedule = self.operands.step.graph.ops[number].attr, self.operands.schedule
+        dtype, group = self.operand(number).dtype, self.operands.schedule.group
+        return f"Pack<{storage_type(dtype)}, {group}, {self._alignment(number)}>"
+
+    def _alignment(self, number: int) -> int:
+        attr = self.operands.step.graph.ops[number].attr
         assert isinstance(attr, Gather | Scatter)
-        alignment = dict(schedule.gathered)[attr.operand]
-        return f"Pack<{storage_type(self.operand(number).dtype)}, {schedule.group}, {alignment}>"
+        return dict(self.operands.schedule.gathered)[attr.operand]
+
+    def _by_words(self, number: int) -> bool:
+        return self.operands.stores_words(self.operand(number).dtype, self._alignment(number))
 
     def _is_packed(self, number: int) -> bool:
         """Whether several elements share a register."""

@@ -9,11 +9,13 @@ from kgen.codegen.helpers import LOAD_STREAMING, LOAD_WORDS
 from kgen.codegen.layouts import sum_lines
 from kgen.codegen.reduction.context import Declared, Value
 from kgen.codegen.spelling import storage_type
+from kgen.dtypes import DType
 from kgen.ir.graph import Operand
 from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.schedule import AccessSchedule
+from kgen.schedule.target import WORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,11 @@ class Operands:
         """Whether groups consist of bytes and are loaded as 32-bit words."""
         planned, single = self.planned(access), self.operand(access).dtype.size == 1
         return planned.kind == "vector" and single and min(planned.alignment, self.schedule.group) >= 4
+
+    def stores_words(self, dtype: DType, alignment: int) -> bool:
+        """Whether groups of elements that share words are stored by one access."""
+        whole = self.schedule.group * dtype.size
+        return dtype.size < WORD and alignment == whole and whole in (4, 8, 16)
 
     def loads_of(self, accesses: Iterable[int]) -> tuple[str, ...]:
         """The helpers that load groups of these accesses."""

@@ -41,6 +41,7 @@ class Parts:
     summed_exps: frozenset[int]
     scaled_exps: frozenset[int]
     narrow_divisors: frozenset[int] = frozenset()
+    rounded: frozenset[int] = frozenset()
     rows: frozenset[int] = frozenset()
 
     @staticmethod

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from kgen.codegen.reduction.narrow import rounded_stores
 from kgen.codegen.reduction.operands import Operands
 from kgen.schedule.reduction.row_columns import RowColumnsSchedule
 from kgen.schedule.reduction.schedule import WARP, RowSchedule
@@ -43,6 +44,13 @@ def stores_words(operands: Operands) -> bool:
     schedule, written = operands.schedule, (i for i, t in enumerate(operands.step.accesses) if t.writes)
     grouped = all(operands.is_grouped(i) or operands.is_one(i) for i in written)
     return schedule.anchor is None and schedule.group % 4 == 0 and grouped
+
+
+def rounded_groups(operands: Operands, stores: Iterable[int], rows: Collection[int]) -> frozenset[int]:
+    """The stores of fp8 whose groups are rounded at once.  ``rows``: those of rows at computed places."""
+    ops, fours = operands.step.graph.ops, operands.schedule.group % 4 == 0
+    mine = [n for n in stores if (n in rows if ops[n].places else stores_words(operands))]
+    return rounded_stores(ops, mine) if fours else frozenset()
 
 
 def start_of_group(schedule: RowSchedule, v: str) -> str:

@@ -14,7 +14,7 @@ from kgen.codegen.reduction.context import Declared, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.gathered_rows import GatheredRows
 from kgen.codegen.reduction.guarded_stores import GuardedStores
-from kgen.codegen.reduction.narrow import narrow_divisors, narrow_stores
+from kgen.codegen.reduction.narrow import ROUND_GROUP, narrow_divisors, narrow_stores
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.peel import EdgeElements
@@ -30,6 +30,7 @@ from kgen.codegen.reduction.row_groups import (
     is_known,
     loads_first,
     resident_accesses,
+    rounded_groups,
     start_of_group,
     stores_words,
 )
@@ -76,7 +77,12 @@ class RowKernel:
         places, gathered = RowPlaces(operands, at), GatheredRows.of(operands, at)
         whole = Parts.of(facts.step, rows=gathered.labels)
         ends = narrow_stores(whole, whole.varying_stores) if stores_words(operands) else {}
-        parts = replace(whole, narrow_divisors=narrow_divisors(whole, ends.values()))
+        parts = replace(
+            whole,
+            narrow_divisors=narrow_divisors(whole, ends.values()),
+            rounded=rounded_groups(operands, whole.varying_stores, gathered.labels) - ends.keys(),
+        )
+        gathered = replace(gathered, rounded=parts.rounded)
         registers = Registers(operands, places, resident_accesses(schedule))
         values = Values(facts.values)
         values.kept = kept_values(facts, parts, registers.resident)
@@ -253,12 +259,16 @@ class RowKernel:
             return None
         ends = self.ends
         function = self.functions.write(len(self.parts.rounds), f"{self.facts.base}_element", stores, ends=ends)
+        whole = [n for n in stores if not self.facts.step.graph.ops[n].places]
         self.calls.ends = {access_of(self.facts.step, n) for n in ends}
+        self.calls.rounded = {access_of(self.facts.step, n) for n in whole if n in self.parts.rounded}
         flags = [a.name for a in function.arguments if a.kind == "is_exact"]
         is_exact_division = next(iter(flags), "is_exact" if ends else "")
         late = self.keep_late(reads_of(function))
         reads = (*self.registers.again(reads_of(function)), *self.gathered.again(function))
-        packs = (*final_packs(self.operands, self.places, stores, ends), *self.gathered.stored(stores))
+        own = final_packs(self.operands, self.places, stores, ends, self.parts.rounded)
+        packs = (*own, *self.gathered.stored(stores))
+        self.writer.helpers += [ROUND_GROUP] if any(pack.floats for pack in own) else []
         self.writer.helpers += [STORE_WORDS] if any(pack.by_words for pack in packs) else []
         edge = None if self.edges is None else self.edges.writes(function)
         call, divided = self.calls.call(function), self.divided(function, is_exact_division)

@@ -7,7 +7,7 @@ one that writes an element.  Values that are uniform along the row are computed 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import field
+from dataclasses import field, replace
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
@@ -55,8 +55,8 @@ class SectionWriter(Writer):
 
     ``states``: for each reduction, its accumulator and its state's name.  ``reciprocals``: the parameter with each
     divisor's reciprocal.  ``is_exact_division``: the parameter that says whether multiplying a group by these is exact.
-    ``ends``: the divisions of which the two ends are wanted.  ``sums``: the stores that add to a sum.
-    ``picks``: whether elements are extracted from words.
+    ``ends``: the divisions of which the two ends are wanted.  ``rounded``: the stores that take floats.
+    ``sums``: those that add to a sum.  ``picks``: whether elements are extracted from words.
     """
 
     states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
@@ -66,12 +66,13 @@ class SectionWriter(Writer):
     scaled_exps: Set[int] = frozenset()
     is_exact_division: str | None = None
     ends: Set[int] = frozenset()
+    rounded: Set[int] = frozenset()
     sums: Set[int] = frozenset()
     picks: bool = False
 
     def _spelled(self, number: int) -> Spelling:
         op = self.step.graph.ops[number]
-        if op.name == "cast" and op.args[0] in self.ends:
+        if number in self.rounded_casts or (op.name == "cast" and op.args[0] in self.ends):
             return Spelling(self.exprs[op.args[0]])  # rounded with the others of its group
         if self.picks and op.name == "cast" and op.dtype is FLOAT32:
             source = self.step.graph.ops[op.args[0]]
@@ -84,6 +85,14 @@ class SectionWriter(Writer):
         if op.name == "div" and op.args[1] in self.reciprocals:
             return self._quotient(number)
         return Writer._spelled(self, number)
+
+    @property
+    def rounded_casts(self) -> Set[int]:
+        return {self.step.graph.ops[number].args[0] for number in self.rounded}
+
+    def given(self, number: int) -> Argument:
+        found = Writer.given(self, number)
+        return replace(found, declaration=f"float& {found.name}") if number in self.rounded else found
 
     def _quotient(self, number: int) -> Spelling:
         """A division by what the row or segment shares, whose reciprocal is computed once."""
@@ -150,7 +159,7 @@ def write_section(parts: Parts, section: Section, statements: Sequence[Statement
     writer = SectionWriter(
         parts.step, statements, states=dict(section.states), sum_divisors=parts.sum_divisors,
         summed_exps=parts.summed_exps | (parts.scaled_exps - scaled), scaled_exps=scaled, picks=section.picks,
-        short=section.short, ends=frozenset(section.ends.values()),
+        short=section.short, ends=frozenset(section.ends.values()), rounded=parts.rounded,
         sums=frozenset(n for n in section.sinks if parts.step.is_sum(n)),
     )  # fmt: skip
     selected = parts.behind([*section.sinks, *section.kept], section.given)
@@ -255,7 +264,8 @@ def _sinks(writer: SectionWriter, step: ReductionStep, section: Section) -> list
             name = names.column_sum if summed else names.new_value if reads else names.value
             result = writer.unique(name(operand.name))
             writer.places[step.accesses[access].operand] = result
-            c_type = "float2" if number in section.ends else storage_type(operand.dtype)
+            floats = "float2" if number in section.ends else "float" if number in writer.rounded else ""
+            c_type = floats or storage_type(operand.dtype)
             arguments.append(Argument("write", access, f"{c_type}& {result}"))
     for number in section.kept:
         value = writer.unique(names.kept(kept_name(step, number)))

@@ -81,7 +81,7 @@ def test_quotients(built: CpuModule, name: str) -> None:
 def test_fp8(dtype: DType) -> None:
     """Of a group of quotients that are rounded further."""
     c_type = dtype.storage
-    body = NARROW.format(c_type=c_type, rounded=rounded(dtype, "ends", "group"))
+    body = NARROW.format(c_type=c_type, rounded=rounded(dtype, ROUND, "ends", "group"))
     pointers = POINTERS.replace("float* const q", f"{c_type}* const q") + ", bool* const done"
     built = module([ENDS, ROUND], {"fp8": "#include <cuda_fp8.h>\n" + for_each("fp8", pointers, body)})
     rng = np.random.default_rng(3)
