@@ -47,36 +47,22 @@ struct ArrayShape {
     long long stride[Rank];
 };
 
-// What groups of an alignment, in bytes, are made of.
-template <int Alignment>
-struct Unit {
-    using Type = unsigned int;
-};
-template <>
-struct Unit<2> {
-    using Type = unsigned short;
-};
-template <>
-struct Unit<1> {
-    using Type = unsigned char;
-};
-
-// A group of a row at a computed place; zeros, and no access to memory, where there is no row.  By words: the compiler
-// would choose between each element and zero.
+// A group of a row at a computed place; zeros, and no access to memory, where there is no row.  Whole words are loaded
+// as such: the compiler would choose between each element and zero.
 template <typename Group, typename T>
 static __device__ __forceinline__ Group load_gathered(const T* row, long long i)
 {
-    using Word = typename Unit<alignof(Group)>::Type;
-    struct alignas(Group) Words {
-        Word at[sizeof(Group) / sizeof(Word)];
+    const bool has_words = alignof(Group) >= 4;
+    struct alignas(has_words ? alignof(Group) : 4) Words {
+        unsigned int at[(sizeof(Group) + 3) / 4];
     };
     Words words = {};
-    if (row != nullptr) {
+    if (has_words && row != nullptr) {
         words = *reinterpret_cast<const Words*>(row + i);
     }
     Group group;
     memcpy(&group, &words, sizeof(group));
-    return group;
+    return has_words || row == nullptr ? group : *reinterpret_cast<const Group*>(row + i);
 }
 
 // a + b that wraps: signed overflow is undefined, unsigned is not.
@@ -101,12 +87,11 @@ embedding_element(__nv_bfloat16& out_v, const __nv_bfloat16 weight_v)
 // The row of weight at a computed place; null where that is outside.
 static __device__ __forceinline__ void
 embedding_weight_row(const long long ids_v,
-                     const long long size_n0,
                      const __nv_bfloat16* weight_ptr,
                      const ArrayShape<2>& weight_shape,
                      const __nv_bfloat16*& weight_row)
 {
-    const long long weight_place0 = ids_v < 0ll ? wrap_add(ids_v, size_n0) : ids_v;
+    const long long weight_place0 = ids_v < 0ll ? wrap_add(ids_v, weight_shape.extent[0]) : ids_v;
     const bool weight_inside = is_inside(weight_place0, weight_shape.extent[0]);
     weight_row = weight_inside ? weight_ptr + weight_place0 * weight_shape.stride[0] : nullptr;
 }
@@ -132,7 +117,6 @@ embedding_row_batches_2d(const __nv_bfloat16* weight_ptr,
                          const long long* ids_ptr,
                          __nv_bfloat16* __restrict__ out_ptr,
                          const ArrayShape<2> weight_shape,
-                         const long long size_n0,
                          const embedding_row_batches_2d_layout layout,
                          const unsigned int n)
 {
@@ -160,7 +144,7 @@ embedding_row_batches_2d(const __nv_bfloat16* weight_ptr,
     Pack<__nv_bfloat16, 8, 16> weight_gathered[2];
     #pragma unroll
     for (int k = 0; k < 2; ++k) {
-        embedding_weight_row(ids_v[k], size_n0, weight_ptr, weight_shape, weight_row[k]);
+        embedding_weight_row(ids_v[k], weight_ptr, weight_shape, weight_row[k]);
         weight_gathered[k] = load_gathered<Pack<__nv_bfloat16, 8, 16>>(weight_row[k], i[k]);
     }
     #pragma unroll
@@ -519,7 +503,6 @@ struct Arguments {
     const __nv_bfloat16* weight_ptr;
     const long long* ids_ptr;
     __nv_bfloat16* out_ptr;
-    long long size_n0;
     ArrayShape<2> weight_shape;
     cudaStream_t stream;
 };
@@ -537,7 +520,7 @@ static int launch_embedding_row_batches_2d(const Arguments& a, const Space& spac
         {(int)((shape[1] != 1) ? strides[1][1] : 0)},
     };
     return launch(embedding_row_batches_2d, kgen_ceil_div(n, 256), 1, 128, true, a.stream,
-                  a.weight_ptr, a.ids_ptr, a.out_ptr, a.weight_shape, a.size_n0, layout, (unsigned int)n);
+                  a.weight_ptr, a.ids_ptr, a.out_ptr, a.weight_shape, layout, (unsigned int)n);
 }
 
 const Operand OPERANDS[] = {
@@ -596,7 +579,6 @@ extern "C" int embedding_launch(const kgen_array* weight_array,
         reinterpret_cast<const __nv_bfloat16*>(arrays[0].address),
         reinterpret_cast<const long long*>(arrays[1].address),
         reinterpret_cast<__nv_bfloat16*>(arrays[2].address),
-        128256,
         {{128256, 4096}, {4096, 1}},
         stream,
     };

@@ -136,40 +136,26 @@ static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
-// What groups of an alignment, in bytes, are made of.
-template <int Alignment>
-struct Unit {
-    using Type = unsigned int;
-};
-template <>
-struct Unit<2> {
-    using Type = unsigned short;
-};
-template <>
-struct Unit<1> {
-    using Type = unsigned char;
-};
-
-// A group of a row at a computed place; zeros, and no access to memory, where there is no row.  By words: the compiler
-// would choose between each element and zero.
+// A group of a row at a computed place; zeros, and no access to memory, where there is no row.  Whole words are loaded
+// as such: the compiler would choose between each element and zero.
 template <typename Group, typename T>
 static __device__ __forceinline__ Group load_gathered(const T* row, long long i)
 {
-    using Word = typename Unit<alignof(Group)>::Type;
-    struct alignas(Group) Words {
-        Word at[sizeof(Group) / sizeof(Word)];
+    const bool has_words = alignof(Group) >= 4;
+    struct alignas(has_words ? alignof(Group) : 4) Words {
+        unsigned int at[(sizeof(Group) + 3) / 4];
     };
     Words words = {};
-    if (row != nullptr) {
+    if (has_words && row != nullptr) {
         words = *reinterpret_cast<const Words*>(row + i);
     }
     Group group;
     memcpy(&group, &words, sizeof(group));
-    return group;
+    return has_words || row == nullptr ? group : *reinterpret_cast<const Group*>(row + i);
 }
 
-// Writes a group of 4, 8 or 16 bytes at once.  The compiler would put narrow elements together first, or where elements
-// of several groups are computed together, write a group in parts.
+// Writes a group of 4, 8 or 16 bytes at once.  The compiler would put narrow elements together first, or write a group
+// in parts where elements of several are computed together.
 template <typename Group>
 static __device__ __forceinline__ void store_words(void* to, const Group& group)
 {

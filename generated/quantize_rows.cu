@@ -99,8 +99,8 @@ static __device__ __forceinline__ float divide(float a, float b, float r)
     return a == 0 && r == r ? q : a / b;
 }
 
-// Writes a group of 4, 8 or 16 bytes at once.  The compiler would put narrow elements together first, or where elements
-// of several groups are computed together, write a group in parts.
+// Writes a group of 4, 8 or 16 bytes at once.  The compiler would put narrow elements together first, or write a group
+// in parts where elements of several are computed together.
 template <typename Group>
 static __device__ __forceinline__ void store_words(void* to, const Group& group)
 {

@@ -134,8 +134,8 @@ static __device__ __forceinline__ bool round_alike(const float2 (&ends)[N], Grou
     return differ == 0;
 }
 
-// Writes a group of 4, 8 or 16 bytes at once.  The compiler would put narrow elements together first, or where elements
-// of several groups are computed together, write a group in parts.
+// Writes a group of 4, 8 or 16 bytes at once.  The compiler would put narrow elements together first, or write a group
+// in parts where elements of several are computed together.
 template <typename Group>
 static __device__ __forceinline__ void store_words(void* to, const Group& group)
 {

@@ -63,36 +63,22 @@ static __device__ __forceinline__ T gather(const T* from, long long offset, bool
     return inside ? from[offset] : T();
 }
 
-// What groups of an alignment, in bytes, are made of.
-template <int Alignment>
-struct Unit {
-    using Type = unsigned int;
-};
-template <>
-struct Unit<2> {
-    using Type = unsigned short;
-};
-template <>
-struct Unit<1> {
-    using Type = unsigned char;
-};
-
-// A group of a row at a computed place; zeros, and no access to memory, where there is no row.  By words: the compiler
-// would choose between each element and zero.
+// A group of a row at a computed place; zeros, and no access to memory, where there is no row.  Whole words are loaded
+// as such: the compiler would choose between each element and zero.
 template <typename Group, typename T>
 static __device__ __forceinline__ Group load_gathered(const T* row, long long i)
 {
-    using Word = typename Unit<alignof(Group)>::Type;
-    struct alignas(Group) Words {
-        Word at[sizeof(Group) / sizeof(Word)];
+    const bool has_words = alignof(Group) >= 4;
+    struct alignas(has_words ? alignof(Group) : 4) Words {
+        unsigned int at[(sizeof(Group) + 3) / 4];
     };
     Words words = {};
-    if (row != nullptr) {
+    if (has_words && row != nullptr) {
         words = *reinterpret_cast<const Words*>(row + i);
     }
     Group group;
     memcpy(&group, &words, sizeof(group));
-    return group;
+    return has_words || row == nullptr ? group : *reinterpret_cast<const Group*>(row + i);
 }
 
 // a + b that wraps: signed overflow is undefined, unsigned is not.
@@ -128,12 +114,12 @@ rotary_embedding_query_element(const __nv_bfloat16 query_1_v,
 // The row of cos_sin_cache_1 at a computed place; null where that is outside.
 static __device__ __forceinline__ void
 rotary_embedding_query_cos_sin_cache_1_row(const long long positions_v,
-                                           const long long size_n1,
                                            const __nv_bfloat16* cos_sin_cache_1_ptr,
                                            const ArrayShape<2>& cos_sin_cache_1_shape,
                                            const __nv_bfloat16*& cos_sin_cache_1_row)
 {
-    const long long cos_sin_cache_1_place0 = positions_v < 0ll ? wrap_add(positions_v, size_n1) : positions_v;
+    const long long t = wrap_add(positions_v, cos_sin_cache_1_shape.extent[0]);
+    const long long cos_sin_cache_1_place0 = positions_v < 0ll ? t : positions_v;
     const bool cos_sin_cache_1_inside = is_inside(cos_sin_cache_1_place0, cos_sin_cache_1_shape.extent[0]);
     cos_sin_cache_1_row = cos_sin_cache_1_inside
         ? cos_sin_cache_1_ptr + cos_sin_cache_1_place0 * cos_sin_cache_1_shape.stride[0] : nullptr;
@@ -142,12 +128,12 @@ rotary_embedding_query_cos_sin_cache_1_row(const long long positions_v,
 // The row of cos_sin_cache_2 at a computed place; null where that is outside.
 static __device__ __forceinline__ void
 rotary_embedding_query_cos_sin_cache_2_row(const long long positions_v,
-                                           const long long size_n1,
                                            const __nv_bfloat16* cos_sin_cache_2_ptr,
                                            const ArrayShape<2>& cos_sin_cache_2_shape,
                                            const __nv_bfloat16*& cos_sin_cache_2_row)
 {
-    const long long cos_sin_cache_2_place0 = positions_v < 0ll ? wrap_add(positions_v, size_n1) : positions_v;
+    const long long t = wrap_add(positions_v, cos_sin_cache_2_shape.extent[0]);
+    const long long cos_sin_cache_2_place0 = positions_v < 0ll ? t : positions_v;
     const bool cos_sin_cache_2_inside = is_inside(cos_sin_cache_2_place0, cos_sin_cache_2_shape.extent[0]);
     cos_sin_cache_2_row = cos_sin_cache_2_inside
         ? cos_sin_cache_2_ptr + cos_sin_cache_2_place0 * cos_sin_cache_2_shape.stride[0] : nullptr;
@@ -197,7 +183,6 @@ rotary_embedding_query_part(const long long* positions_ptr,
                             __nv_bfloat16* __restrict__ query_4_ptr,
                             const ArrayShape<2> cos_sin_cache_1_shape,
                             const ArrayShape<2> cos_sin_cache_2_shape,
-                            const long long size_n1,
                             const rotary_embedding_query_part_layout& layout,
                             const unsigned int n,
                             const unsigned int block)
@@ -217,10 +202,10 @@ rotary_embedding_query_part(const long long* positions_ptr,
     wait_for_earlier_kernels();
     const long long positions_v = positions_ptr[positions_at];
     const __nv_bfloat16* cos_sin_cache_1_row;
-    rotary_embedding_query_cos_sin_cache_1_row(positions_v, size_n1, cos_sin_cache_1_ptr,
+    rotary_embedding_query_cos_sin_cache_1_row(positions_v, cos_sin_cache_1_ptr,
                                                cos_sin_cache_1_shape, cos_sin_cache_1_row);
     const __nv_bfloat16* cos_sin_cache_2_row;
-    rotary_embedding_query_cos_sin_cache_2_row(positions_v, size_n1, cos_sin_cache_2_ptr,
+    rotary_embedding_query_cos_sin_cache_2_row(positions_v, cos_sin_cache_2_ptr,
                                                cos_sin_cache_2_shape, cos_sin_cache_2_row);
     if (layout.width - i >= 8) {
         const auto query_1_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(query_1_ptr + query_3_at + i);
@@ -275,7 +260,6 @@ rotary_embedding_key_part(const long long* positions_ptr,
                           __nv_bfloat16* __restrict__ key_4_ptr,
                           const ArrayShape<2> cos_sin_cache_1_shape,
                           const ArrayShape<2> cos_sin_cache_2_shape,
-                          const long long size_n1,
                           const rotary_embedding_key_part_layout& layout,
                           const unsigned int n,
                           const unsigned int block)
@@ -295,10 +279,10 @@ rotary_embedding_key_part(const long long* positions_ptr,
     wait_for_earlier_kernels();
     const long long positions_v = positions_ptr[positions_at];
     const __nv_bfloat16* cos_sin_cache_1_row;
-    rotary_embedding_query_cos_sin_cache_1_row(positions_v, size_n1, cos_sin_cache_1_ptr,
+    rotary_embedding_query_cos_sin_cache_1_row(positions_v, cos_sin_cache_1_ptr,
                                                cos_sin_cache_1_shape, cos_sin_cache_1_row);
     const __nv_bfloat16* cos_sin_cache_2_row;
-    rotary_embedding_query_cos_sin_cache_2_row(positions_v, size_n1, cos_sin_cache_2_ptr,
+    rotary_embedding_query_cos_sin_cache_2_row(positions_v, cos_sin_cache_2_ptr,
                                                cos_sin_cache_2_shape, cos_sin_cache_2_row);
     if (layout.width - i >= 8) {
         const auto key_1_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(key_1_ptr + key_3_at + i);
@@ -351,19 +335,18 @@ rotary_embedding_horizontal(const long long* positions_ptr,
                             __nv_bfloat16* __restrict__ key_4_ptr,
                             const ArrayShape<2> cos_sin_cache_1_shape,
                             const ArrayShape<2> cos_sin_cache_2_shape,
-                            const long long size_n1,
                             const rotary_embedding_horizontal_layout layout)
 {
     unsigned int block = blockIdx.x;  // counted from the first of its part
     if (block < layout.blocks[0]) {
         rotary_embedding_query_part(positions_ptr, cos_sin_cache_1_ptr, cos_sin_cache_2_ptr, query_1_ptr,
                                     query_2_ptr, query_3_ptr, query_4_ptr, cos_sin_cache_1_shape,
-                                    cos_sin_cache_2_shape, size_n1, layout.part0, layout.n[0], block);
+                                    cos_sin_cache_2_shape, layout.part0, layout.n[0], block);
         return;
     }
     block -= layout.blocks[0];
     rotary_embedding_key_part(positions_ptr, cos_sin_cache_1_ptr, cos_sin_cache_2_ptr, key_1_ptr, key_2_ptr,
-                              key_3_ptr, key_4_ptr, cos_sin_cache_1_shape, cos_sin_cache_2_shape, size_n1,
+                              key_3_ptr, key_4_ptr, cos_sin_cache_1_shape, cos_sin_cache_2_shape,
                               layout.part1, layout.n[1], block);
 }
 
@@ -717,7 +700,6 @@ struct Arguments {
     const __nv_bfloat16* key_2_ptr;
     __nv_bfloat16* key_3_ptr;
     __nv_bfloat16* key_4_ptr;
-    long long size_n1;
     ArrayShape<2> cos_sin_cache_1_shape;
     ArrayShape<2> cos_sin_cache_2_shape;
     cudaStream_t stream;
@@ -748,7 +730,7 @@ static int launch_rotary_embedding_horizontal(const Arguments& a, const Space& s
     return launch(rotary_embedding_horizontal, blocks0 + blocks1, 1, 256, true, a.stream,
                   a.positions_ptr, a.cos_sin_cache_1_ptr, a.cos_sin_cache_2_ptr, a.query_1_ptr, a.query_2_ptr,
                       a.query_3_ptr, a.query_4_ptr, a.key_1_ptr, a.key_2_ptr, a.key_3_ptr, a.key_4_ptr,
-                      a.cos_sin_cache_1_shape, a.cos_sin_cache_2_shape, a.size_n1, layout);
+                      a.cos_sin_cache_1_shape, a.cos_sin_cache_2_shape, layout);
 }
 
 const Operand OPERANDS[] = {
@@ -823,7 +805,6 @@ extern "C" int rotary_embedding_launch(const kgen_array* positions_array,
         reinterpret_cast<const __nv_bfloat16*>(key_address + 128),
         reinterpret_cast<__nv_bfloat16*>(key_address),
         reinterpret_cast<__nv_bfloat16*>(key_address + 128),
-        8192,
         {{8192, 64}, {128, 1}},
         {{8192, 64}, {128, 1}},
         stream,

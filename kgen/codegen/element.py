@@ -14,7 +14,7 @@ from kgen.codegen import names
 from kgen.codegen.arguments import Argument
 from kgen.codegen.context import ElementContext
 from kgen.codegen.expressions import Level, Spelling
-from kgen.codegen.gathers import NO_ACCUMULATORS, element_at, place_name, sources, store_at
+from kgen.codegen.gathers import NO_ACCUMULATORS, element_at, extents_of_sources, place_name, sources, store_at
 from kgen.codegen.literals import in_hex
 from kgen.codegen.quotients import (
     NOTHING_MODERATE,
@@ -121,8 +121,11 @@ class Writer:
                     and (op.attr.operand, op.attr.axes) == (access.operand, access.axes)
                 ):
                     self.exprs[number] = Expr(name, PRIMARY)
+        extents = extents_of_sources(self.step, self.moved)
         for number, op in enumerate(graph.ops):
-            if op.name in ("scalar", "index", "size"):
+            if op.name == "size" and op.attr in extents:
+                self.exprs[number] = Expr(extents[op.attr], Level.POSTFIX)
+            elif op.name in ("scalar", "index", "size"):
                 arguments.append(self._by_value(number, op))
         arguments += sources(self.step, range(len(graph.ops)), self.accumulators)
         self.headers += [h for number in self.step.operands for h in headers_of(graph.operands[number].dtype)]
@@ -135,6 +138,11 @@ class Writer:
                 declaration = f"{storage_type(operand.dtype)}& {self.places[access.operand]}"
                 arguments.append(Argument("write", i, declaration))
         return tuple(arguments)
+
+    @property
+    def moved(self) -> int | None:
+        """The operand whose row a function finds; None for others."""
+        return None
 
     def _by_value(self, number: int, op: Op) -> Argument:
         if op.name == "scalar":

@@ -159,6 +159,19 @@ def sources(step: Step, selected: Iterable[int], accumulators: Mapping[int, DTyp
     return found
 
 
+def extents_of_sources(step: Step, first: int | None) -> Mapping[object, str]:
+    """The text of the extents of operands that a step reads or writes at computed places, by dimension symbol.
+
+    ``first``: the operand whose extents are taken where several have a dimension.
+    """
+    found: dict[object, str] = {}
+    for number in sorted(step.graph.gathered | step.graph.scattered, key=lambda number: (number != first, number)):
+        operand = step.graph.operands[number]
+        for axis, dim in enumerate(operand.shape):
+            found.setdefault(dim, f"{names.shape(operand.name)}.extent[{axis}]")
+    return found
+
+
 def _broken(start: str, between: str, parts: Sequence[str]) -> list[str]:
     """``start`` and the parts as a statement, in several lines where one is too long."""
     lines, line = [], start + parts[0]

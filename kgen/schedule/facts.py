@@ -101,7 +101,7 @@ class Facts:
         Then the device has room for more threads, and what a thread computes for one element after the other counts.
         ``one_by_one``: whether offsets are computed for each element, which takes long, too.
         """
-        takes_long = one_by_one or any(map(_takes_long, self.step.graph.ops))
+        takes_long = one_by_one or any(_takes_long(op) and _varies(op) for op in self.step.graph.ops)
         few = self.tuning.elementwise.few_threads
         while takes_long and self.bounded and group > 1 and not reaches(self.space.numel, few * (group // 2) + 1):
             group //= 2
@@ -156,6 +156,11 @@ class Choice:
 def _takes_long(op: Op) -> bool:
     """Whether an op has branches, or converts to fp8."""
     return op.name in BRANCHING or (op.name == "cast" and op.dtype.is_float and op.dtype.size == 1)
+
+
+def _varies(op: Op) -> bool:
+    """Whether an op has a value for each element, not for each row only, such as the page of a token's slot."""
+    return bool(op.shape) and op.shape[-1] != 1
 
 
 def group_size(itemsizes: Sequence[int], target: Target = PORTABLE) -> int:

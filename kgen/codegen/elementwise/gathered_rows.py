@@ -76,6 +76,11 @@ class RowWriter(Writer):
 
     number: int = 0
 
+    @property
+    def moved(self) -> int | None:
+        attr = self.step.graph.ops[self.number].attr
+        return attr.operand if isinstance(attr, Gather | Scatter) else None
+
     def comment(self, statement: Statement | None) -> None:
         """The function has a comment of its own."""
 
