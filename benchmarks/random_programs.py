@@ -37,6 +37,7 @@ PLACES = (
     "out = logsumexp(cast<float>(a), axis=-1) - cast<float>(a[index(0), j])", "out = a[:, k]", "out = b + a[:, k]",
     "out = cast<float>(t[i]) * a[index(0), j][:, None]",
 )  # fmt: skip
+LARGEST_TABLE = 1 << 28  # elements
 DTYPES = ("float32", "float32", "float16", "bfloat16", "bfloat16", "float64", "int8", "uint8", "int32")
 EXTENTS = (2, 3, 4, 7, 8, 13, 16, 21, 26, 32, 49, 64, 65, 96, 100, 127, 128, 196, 255, 256, 512, 668, 768, 1000, 1024,
            1711, 2048, 4096, 5000, 8192)  # fmt: skip
@@ -146,21 +147,17 @@ def program(seed: int, kinds: tuple[str, ...] = KINDS) -> RandomProgram:
 
 def _at_places(rng: Random, shape: tuple[int, ...]) -> tuple[str, dict[str, Operand]]:
     """A program of rows: its text and operands."""
-    rows, columns, table = math.prod(shape[:-1]), shape[-1], rng.choice((64, 4096, 50257, math.prod(shape[:-1])))
+    rows, columns = math.prod(shape[:-1]), shape[-1]
+    table = min(rng.choice((64, 4096, 50257, rows)), max(1, LARGEST_TABLE // columns))
     text = rng.choice(PLACES).format(rng.choice(CHAINS).format(-1))
-    shapes = {
-        "a": (rows, columns),
-        "b": (rows, columns),
-        "t": (table, columns),
-        "i": (rows,),
-        "j": (rows,),
-        "k": (columns,),
-    }
+    shapes = dict.fromkeys("ab", (rows, columns)) | {"t": (table, columns)}
+    shapes |= {"i": (rows,), "j": (rows,), "k": (columns,)}
     below = {"i": table, "j": columns, "k": columns}
     operands: dict[str, Operand] = {}
     for name in sorted(set(re.findall(r"\b[abtijk]\b", text))):
         kind = rng.choice(("int32", "int64")) if name in below else rng.choice(DTYPES)
-        dense = Operand(kind, shapes[name], "dense", tuple(range(len(shapes[name]))), (1, 1), (0, 0))
+        rank = len(shapes[name])
+        dense = Operand(kind, shapes[name], "dense", tuple(range(rank)), (1,) * rank, (0,) * rank)
         operands[name] = replace(dense, below=below[name]) if name in below else _operand(rng, shapes[name])
     return text, operands
 

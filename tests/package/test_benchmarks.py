@@ -90,6 +90,7 @@ def test_random_programs_at_places(seed: int) -> None:
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(seed)
     one = random_programs.program(seed, ("places",))
+    assert one.bytes
     small = {"a": (6, 20), "b": (6, 20), "t": (9, 20), "i": (6,), "j": (6,), "k": (20,)}
     most = {"i": 9, "j": 20, "k": 20}
     given = {

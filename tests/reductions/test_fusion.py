@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.schedule.reduction.thread_mapping import Demand, filled, map_row, one_row_mapping
+from kgen.schedule.reduction.thread_mapping import Demand, filled, in_powers, map_row, one_row_mapping
 
 SUM = "out = sum(x, axis=-1)"
 SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axis=-1, keepdims=true)"
@@ -96,3 +96,26 @@ def test_segments_of_rows_over_several_dimensions() -> None:
     g = (x - y).reshape(2, 8, 7, 32)
     np.testing.assert_array_equal(low, g.min(3))
     np.testing.assert_array_equal(wide, (g - g.min(3, keepdims=True)).max((1, 2, 3)))
+
+
+@pytest.mark.parametrize("segment", [1, 2, 4, 8, 16])
+def test_only_the_last_group_of_a_thread_is_outside(segment: int) -> None:
+    """Unless all of a thread's groups are in one segment, for which it is tested."""
+    for threads, vectors in [(t, v) for t in (64, 128, 192, 256, 512) for v in range(2, 17)]:
+        for count in range((vectors - 1) * threads + 1, vectors * threads + 1, 7):
+            found = in_powers(one_row_mapping(threads, vectors), count, segment)
+            assert count <= found.threads * found.vectors
+            assert segment % found.vectors == 0 or (found.vectors - 1) * found.threads < count
+
+
+@pytest.mark.parametrize("segments", [75, 300, 320, 513])
+def test_segments_write_nothing_outside(segments: int) -> None:
+    text = "let s = logsumexp(x, axis=1, keepdims=true)\nout = x + s * norm(x)\nlow = s"
+    x = np.random.default_rng(segments).standard_normal((segments, 16)).astype(np.float32)
+    out, low = np.full((2 * segments, 16), 7, np.float32), np.full((4 * segments, 1), 7, np.float32)
+    kgen.jit(text, device="cpu")(x=x, out=(out[:segments], low[:segments]))
+    want = np.log(np.exp(x).sum(1, keepdims=True))
+    np.testing.assert_allclose(low[:segments], want, rtol=1e-4)
+    np.testing.assert_allclose(out[:segments], x + want * np.linalg.norm(x), rtol=1e-4)
+    assert (out[segments:] == 7).all()
+    assert (low[segments:] == 7).all()

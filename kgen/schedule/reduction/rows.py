@@ -200,7 +200,7 @@ def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
     if not facts.along:
         return found
     if facts.segment and found.vectors and found.cluster == 1:
-        found = in_powers(found, -(-width // group), tuning)
+        found = in_powers(found, -(-width // group), facts.segment // group, tuning)
     return filled(found, row_bytes, tuning)
 
 

@@ -70,11 +70,15 @@ def filled(mapping: ThreadMapping, row_bytes: int, tuning: Rows = H200.rows) -> 
     return replace(mapping, block=block)
 
 
-def in_powers(mapping: ThreadMapping, count: int, tuning: Rows = H200.rows) -> ThreadMapping:
-    """The mapping of a row of ``count`` groups with a power of two of them a thread, so that it has whole segments."""
+def in_powers(mapping: ThreadMapping, count: int, segment: int, tuning: Rows = H200.rows) -> ThreadMapping:
+    """The mapping of a row of ``count`` groups with a power of two of them a thread, so that it has whole segments of
+    ``segment`` groups.  Where it has parts of several ones, only its last group may be outside: else as it was.
+    """
     each = 1 << (mapping.vectors - 1).bit_length()
     threads = -(-count // each)
     threads = -(-threads // (2 * WARP)) * 2 * WARP if threads > WARP else mapping.threads
+    if segment % each and (each - 1) * threads >= count:
+        return mapping
     return one_row_mapping(threads, each, tuning=tuning)
 
 
