@@ -89,6 +89,7 @@ GATHER, LOAD_GATHERED, STORE_SCATTERED = "gather", "load_gathered", "store_scatt
 
 #: Loads of kernels with reductions: of bytes by words, and of data that caches should evict first.
 LOAD_WORDS, LOAD_STREAMING, TAKE_PACKED = "load_words", "load_streaming", "take_packed"
+PREFETCH_ROW = "prefetch_row"
 
 #: A store of kernels with reductions that the compiler would take apart.
 STORE_WORDS = "store_words"
@@ -190,7 +191,7 @@ _ROWS = (
     *(Helper(name, headers=("cuda_fp8.h",)) for name in ("round_alike", "round_group")),
     Helper("divide_moderate", ("is_moderate", "reciprocal_approx")),
     *(Helper(f"divide_{suffix}", ("reciprocal_approx",)) for suffix in ("short", "by_one_plus", "by_large")),
-    *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING, TAKE_PACKED, STORE_WORDS)),
+    *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING, TAKE_PACKED, STORE_WORDS, PREFETCH_ROW)),
     Helper("load_rows"),
     Helper(
         "load_rows_evict_last",

@@ -11,5 +11,6 @@ static __device__ __forceinline__ float gelu_derivative_fast(float x)
     p = fmaf(p, v, 1.6732683e-08f);
     p = fmaf(p, v, 4.399053e-08f);
     const float e = exp2_approx(fmaf(-0.721347520f, x * x, 24.0f));
-    return fmaf(x < 0.0f ? e : -e, fmaf(-0.540426850f, t, 0.406288326f) * p, x < 0.0f ? 0.0f : 1.0f);
+    const float tail = fmaf(-0.540426850f, t, 0.406288326f) * p * e;
+    return x < 0.0f ? tail : 1.0f - tail;
 }

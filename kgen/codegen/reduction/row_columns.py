@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.element import Element
-from kgen.codegen.helpers import LOAD_WORDS, TAKE_PACKED
+from kgen.codegen.helpers import LOAD_WORDS, PREFETCH_ROW, TAKE_PACKED
 from kgen.codegen.layouts import alignment_comment, no_overlap_comment
 from kgen.codegen.reduction.calls import AT_ROW, BEFORE_ROWS, reads_of
 from kgen.codegen.reduction.context import Value
@@ -23,6 +23,9 @@ from kgen.ir.graph import IndexMap
 from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
 from kgen.schedule.reduction.row_columns import RowColumnsSchedule
+
+#: What addresses and lengths of prefetches are multiples of, in bytes.
+PREFETCHED = 16
 
 
 def describe_rows_and_columns(facts: Facts) -> Described:
@@ -45,10 +48,34 @@ def describe_rows_and_columns(facts: Facts) -> Described:
         kept_loaded=tuple(n for n in rows.kept_loaded if n in map(kernel.registers.group, own)),
         sums=tuple(_sums(kernel.operands, kernel.places.at)),
         shared=_shared(kernel, before, shared),
+        prefetched=_prefetched(kernel, own) if schedule.prefetched else (),
+        rows_ahead=_rows_ahead(schedule),
     )
+    if context.prefetched:
+        described = replace(described, helpers=(*described.helpers, PREFETCH_ROW))
     if schedule.reads_ahead:
         return _reading_ahead(kernel, described, context, own, begin)
     return replace(described, context=context)
+
+
+def _rows_ahead(schedule: RowColumnsSchedule) -> str:
+    """How many rows ahead the row is that is prefetched."""
+    return "gridDim.x" if schedule.prefetched == 1 else f"{schedule.prefetched} * gridDim.x"
+
+
+def _prefetched(kernel: RowKernel, own: Sequence[int]) -> tuple[str, ...]:
+    """Where the rows begin that are prefetched, and how many bytes they have: of operands that move by 16 bytes."""
+    operands, schedule = kernel.operands, kernel.facts.schedule
+    assert isinstance(schedule, RowColumnsSchedule)
+    found: list[str] = []
+    for access in own:
+        planned, size = operands.planned(access), operands.operand(access).dtype.size
+        if planned.pattern is None or planned.alignment != PREFETCHED:
+            continue
+        row = f"(row + {_rows_ahead(schedule)}) * layout.{operands.pattern_label(planned.pattern)}_stride[0]"
+        bytes_ = f"{schedule.resident * size}" if is_known(schedule) else f"{size} * layout.width"
+        found.append(f"{operands.pointer(access)} + {row}, {bytes_}")
+    return tuple(found)
 
 
 def _short(step: ReductionStep) -> ShortResults:

@@ -241,6 +241,7 @@ class RowsContext(IndexTypes):
 
     ``sums``: of a block that takes several rows, for which it loads what they have in common (``shared``), and,
     ``ahead`` of its work on a row, the next one.  ``begin_row``: converts elements of a row when it begins.
+    ``prefetched``: the arguments of prefetches of a row that follows by ``rows_ahead`` times ``gridDim.x``.
     """
 
     template: str
@@ -300,6 +301,8 @@ class RowsContext(IndexTypes):
     shared: Shared | None = None
     begin_row: Call | None = None
     ahead: tuple[Ahead, ...] = ()
+    prefetched: tuple[str, ...] = ()
+    rows_ahead: str = ""
 
     @property
     def in_one_segment(self) -> bool:

@@ -25,12 +25,14 @@ from kgen.schedule.target import WARP, Target
 class RowColumnsSchedule(RowSchedule):
     """``exact``: whether rows have just as many elements as the threads keep, so that nothing is checked.
     ``blocks_per_sm``: an SM has registers for so many blocks.  ``reads_ahead``: whether a block loads the next row
-    before it works on one.
+    before it works on one.  ``prefetched``: how many
+    rows ahead, of its own, a block asks for a row to be in L2; 0 where it does not.
     """
 
     exact: bool = False
     blocks_per_sm: int = 1
     reads_ahead: bool = False
+    prefetched: int = 0
 
 
 def suits_blocks(
@@ -67,6 +69,7 @@ def along_rows_and_columns(facts: RowColumnsFacts) -> Choice:
     groups = -(-facts.width // traversal.group)
     vectors = max(1, tuning.elements // traversal.group, -(-groups // tuning.most_threads))
     threads = -(-groups // (vectors * WARP)) * WARP
+    apart = len(facts.space.shape) == facts.reduced + 1  # all rows at the same distance
     few = vectors * traversal.group <= tuning.elements  # otherwise there are no registers for more loads at once
     schedule = RowColumnsSchedule(
         "row_columns",
@@ -83,7 +86,8 @@ def along_rows_and_columns(facts: RowColumnsFacts) -> Choice:
         exact=few and facts.width == threads * vectors * traversal.group,
         prefetches=traversal.weights > 0,
         blocks_per_sm=max(1, min(-(-WIDE // facts.width), tuning.resident_threads // threads)),
-        reads_ahead=few and len(facts.space.shape) == facts.reduced + 1,
+        reads_ahead=few and apart,
+        prefetched=(2 if few else 1) if apart and facts.width * traversal.largest >= tuning.prefetched_bytes else 0,
     )
     return Choice(schedule, facts.space, row_columns_reasons(schedule, facts.step, facts.width))
 
