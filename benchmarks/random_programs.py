@@ -150,7 +150,7 @@ def _at_places(rng: Random, shape: tuple[int, ...]) -> tuple[str, dict[str, Oper
     rows, columns = math.prod(shape[:-1]), shape[-1]
     table = min(rng.choice((64, 4096, 50257, rows)), max(1, LARGEST_TABLE // columns))
     text = rng.choice(PLACES).format(rng.choice(CHAINS).format(-1))
-    shapes = dict.fromkeys("ab", (rows, columns)) | {"t": (table, columns)}
+    shapes: dict[str, tuple[int, ...]] = {"a": (rows, columns), "b": (rows, columns), "t": (table, columns)}
     shapes |= {"i": (rows,), "j": (rows,), "k": (columns,)}
     below = {"i": table, "j": columns, "k": columns}
     operands: dict[str, Operand] = {}

@@ -34,6 +34,7 @@ from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.cost import predict
 from kgen.schedule.elementwise.horizontal import shares_launch
 from kgen.schedule.elementwise.in_order import in_order
+from kgen.schedule.elementwise.rows import by_rows
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.launch import Labels, Launch, Rule
 from kgen.schedule.operand_summary import Class
@@ -99,8 +100,11 @@ def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Cho
 
 
 def choose_part(facts: Facts) -> Choice:
-    """The schedule of a part of a horizontal kernel."""
-    return next(choice for family in _PARTS if (choice := family.choose(facts)) is not None)
+    """The schedule of a part of a horizontal kernel.  Copies of NumPy's arrays on a GPU may lie in memory order, for
+    which none of the families is made.
+    """
+    found = (family.choose(facts) for family in _PARTS)
+    return next(filter(None, found), None) or by_rows(facts)
 
 
 def fuse_horizontally(schedules: Sequence[Schedule]) -> bool:

@@ -92,3 +92,27 @@ def test_steps_that_have_launches_of_their_own(device: str, text: str) -> None:
     arguments = {n: np.ones((8, 8), "f4") for n in ("x", "y") if n in text}
     k: Any = kgen.jit(text, device=device)
     assert "horizontal" not in templates(k, *arguments.values())
+
+
+def test_parts_in_memory_order(device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As copies of NumPy's arrays on a GPU may lie, when those that the launch was decided for do not."""
+    monkeypatch.setattr("kgen.pipeline.fuse_horizontally", lambda schedules: True)
+    k: Any = kgen.jit("p = a + 1\nq = concat(b, b * 2, axis=0)", device=device)
+    for extent in (256, 7):
+        a, b = rng.standard_normal((50, extent)).astype("f4"), rng.standard_normal((9, 3, extent)).astype("f4")
+        assert device == "cuda" or templates(k, a, b) == ["horizontal"]
+        p, q = k(a, b)
+        np.testing.assert_array_equal(p, a + 1)
+        np.testing.assert_array_equal(q, np.concatenate([b, b * 2]))
+
+
+@pytest.mark.parametrize("width", [256, 7])
+def test_arrays_with_gaps(device: str, rng: np.random.Generator, width: int) -> None:
+    """NumPy's, of which a GPU has dense copies."""
+    a, b = (
+        rng.standard_normal((50, 264)).astype("f4")[:, :width],
+        rng.standard_normal((9, 3, 264)).astype("f4")[..., :width],
+    )
+    p, q = kgen.jit("p = a + 1\nq = concat(b, b * 2, axis=0)", device=device)(a, b)
+    np.testing.assert_array_equal(p, a + 1)
+    np.testing.assert_array_equal(q, np.concatenate([b, b * 2]))

@@ -21,9 +21,12 @@ from kgen.schedule.trace import reaches
 
 
 def rows(facts: Facts) -> Choice | None:
-    """The offset of a row is computed once per group of elements."""
-    if not (facts.strided or facts.coordinates):
-        return None
+    """The offset of a row is computed once per group of elements; None where all lies in memory order."""
+    return by_rows(facts) if facts.strided or facts.coordinates else None
+
+
+def by_rows(facts: Facts) -> Choice:
+    """The same, wherever operands lie."""
     reason = "rows: one coordinate in each dimension but the fastest for a group"
     if facts.strided:
         reason = f"rows: {listed(facts.strided)} not dense in the order in which the outputs are walked"
