@@ -103,10 +103,10 @@ struct normalize_nchw_rows_3d_layout {
     int mu_stride[2];  // of mu and sigma
 };
 
-// Rows, 8 elements of a row a thread.
+// Rows, 16 elements of a row a thread.
 // Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
-// Alignment, in bytes: 16 for out; 8 for image.
+// Alignment, in bytes: 16 for out and image.
 // One element a row: mu and sigma.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -128,22 +128,22 @@ normalize_nchw_rows_3d(const unsigned char* image_ptr,
     const int c2 = (int)q1;
     const int out_at = c1 * layout.out_stride[0] + c2 * layout.out_stride[1];
     const int mu_at = c1 * layout.mu_stride[0] + c2 * layout.mu_stride[1];
-    const int i = 8 * c0;  // the first of this thread's 8 elements of the row
+    const int i = 16 * c0;  // the first of this thread's 16 elements of the row
     wait_for_earlier_kernels();
-    if (layout.width - i >= 8) {
-        const auto image_vec = *reinterpret_cast<const Pack<unsigned char, 8, 8>*>(image_ptr + out_at + i);
+    if (layout.width - i >= 16) {
+        const auto image_vec = *reinterpret_cast<const Pack<unsigned char, 16, 16>*>(image_ptr + out_at + i);
         const float mu_v = mu_ptr[mu_at];
         const float sigma_v = sigma_ptr[mu_at];
-        Pack<__half, 8, 16> out_vec;
+        Pack<__half, 16, 16> out_vec;
         #pragma unroll
-        for (int j = 0; j < 8; ++j) {
+        for (int j = 0; j < 16; ++j) {
             normalize_nchw_element<true>(image_vec.at[j], mu_v, sigma_v, out_vec.at[j]);
         }
         // Otherwise the elements are divided one by one.
         if (is_moderate(mu_v) &&
             is_moderate(sigma_v) &&
             sigma_v != 0) {
-            *reinterpret_cast<Pack<__half, 8, 16>*>(out_ptr + out_at + i) = out_vec;
+            *reinterpret_cast<Pack<__half, 16, 16>*>(out_ptr + out_at + i) = out_vec;
             return;
         }
     }
@@ -151,7 +151,7 @@ normalize_nchw_rows_3d(const unsigned char* image_ptr,
         const float mu_v = mu_ptr[mu_at];
         const float sigma_v = sigma_ptr[mu_at];
         #pragma unroll 1
-        for (int e = i; e < i + 8 && e < layout.width; ++e) {
+        for (int e = i; e < i + 16 && e < layout.width; ++e) {
             normalize_nchw_element<false>(image_ptr[out_at + e], mu_v, sigma_v,
                                           out_ptr[out_at + e]);
         }
@@ -510,12 +510,12 @@ static int launch_normalize_nchw_rows_3d(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
-    const long long n = (kgen_ceil_div(shape[0], 8) * shape[1]) * shape[2];
+    const long long n = (kgen_ceil_div(shape[0], 16) * shape[1]) * shape[2];
     const normalize_nchw_rows_3d_layout layout = {
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div(shape[0], 8), (unsigned int)shape[1]},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 8)), (unsigned int)kgen_magic(shape[1])},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 8)), (unsigned int)kgen_shift(shape[1])},
+        {(unsigned int)kgen_ceil_div(shape[0], 16), (unsigned int)shape[1]},
+        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 16)), (unsigned int)kgen_magic(shape[1])},
+        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 16)), (unsigned int)kgen_shift(shape[1])},
         {(int)((shape[1] != 1) ? strides[0][1] : 0), (int)((shape[2] != 1) ? strides[0][2] : 0)},
         {(int)((shape[1] != 1) ? strides[2][1] : 0), (int)((shape[2] != 1) ? strides[2][2] : 0)},
     };

@@ -53,6 +53,8 @@ class Elementwise:
     #: Rows of inputs of 8 bytes are taken by groups of 32 bytes, where their last group is incomplete, from this length
     #: on.
     shortest_row_of_long: int = 128
+    #: Rows of bytes that are divided by what they share have two groups a thread from this length on.
+    shortest_divided_row: int = 1024
     #: Threads per block of ``strided``, where each thread computes one element and its offsets.
     strided_block: int = 128
     #: Unaligned rows of a narrow operand are read shifted from this length on.  Shorter ones are read element by

@@ -21,8 +21,8 @@ def test_short_odd_rows() -> None:
 def test_unaligned_input() -> None:
     """One input begins one byte late: it is read byte by byte, the others and the output by groups of four."""
     rng = np.random.default_rng(0)
-    a, across = (rng.integers(0, 9, shape).astype(np.uint8) for shape in ((600, 1024), (1024, 600)))
-    late = rng.integers(0, 9, 600 * 1024 + 1).astype(np.uint8)[1:].reshape(600, 1024)
+    a, across = (rng.integers(0, 9, shape).astype(np.uint8) for shape in ((602, 1024), (1024, 602)))
+    late = rng.integers(0, 9, 602 * 1024 + 1).astype(np.uint8)[1:].reshape(602, 1024)
     kernel = kgen.jit("out = a + b * c")
     assert kernel.explain(a, late, across.T).steps[0].kernel.startswith("boxes")
     assert "Moved by aligned groups of 4 elements: out and a." in kernel.source(a, late, across.T)

@@ -32,7 +32,7 @@ def in_order(facts: Facts) -> str:
 
 def _has_many(facts: Facts) -> bool:
     """Whether threads have more to do than to find where rows begin."""
-    return not facts.bounded or reaches(facts.space.numel, 2 * facts.tuning.elementwise.few_threads)
+    return not facts.bounded or reaches(facts.space.numel, 16 * facts.tuning.elementwise.few_threads)
 
 
 def _writes_groups(facts: Facts) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Set
 from dataclasses import replace
 from math import prod
 
+from kgen.dtypes import FLOAT32
+from kgen.ir.graph import IndexMap
 from kgen.layout.iterator import IterationSpace
 from kgen.layout.kinds import LayoutKind, index_bits
 from kgen.schedule.elementwise.gathers import gathered_rows
@@ -33,7 +35,8 @@ def by_rows(facts: Facts) -> Choice:
     second, along = transposed_operands(facts)
     across = bool(along) and not reaches(facts.space.shape[second], facts.tuning.elementwise.shortest_side)
     space = second_first(facts.space, second, min(along)) if across else shared_first(facts)
-    schedule = by_groups(facts, "rows", space, facts.spread(facts.by_two_accesses(group_of(facts, space))), frozenset())
+    group = facts.spread(facts.by_two_accesses(group_of(facts, space)))
+    schedule = by_groups(facts, "rows", space, group * (1 + _divides_bytes(facts, group)), frozenset())
     if not across and schedule.anchor is None:
         schedule = replace(schedule, gathered=gathered_rows(facts, schedule.group))
     if across:
@@ -41,6 +44,25 @@ def by_rows(facts: Facts) -> Choice:
         names = [facts.names[i] for i in sorted(along)]
         reason += f"; {space.shape[1]} rows side by side, along which {listed(names)} consecutive"
     return Choice(schedule, space, (reason, *unvectorised_operands(schedule, facts), index_width_reason(schedule)))
+
+
+def _divides_bytes(facts: Facts, group: int) -> bool:
+    """Whether bytes become 2-byte numbers that are divided by what long rows share: such a kernel is bound by
+    instructions, many of which are for a thread's reciprocal, and not for each element.
+    """
+    width, accesses = facts.space.shape[0], facts.step.accesses
+    sizes = {(facts.itemsizes[i], t.writes) for i, t in enumerate(accesses) if facts.step_along(i, 0)}
+    if sizes != {(1, False), (2, True)} or group * 2 != facts.target.vector_bytes or not _divides_by_shared(facts):
+        return False
+    return width % (2 * group) == 0 and reaches(width, facts.tuning.elementwise.shortest_divided_row)
+
+
+def _divides_by_shared(facts: Facts) -> bool:
+    """Whether something is divided by an operand that is the same along the fastest dimension."""
+    ops, accesses = facts.step.graph.ops, facts.step.accesses
+    shared = {(t.operand, t.axes) for i, t in enumerate(accesses) if not facts.step_along(i, 0)}
+    divisors = [ops[op.args[1]].attr for op in ops if op.name == "div" and op.dtype is FLOAT32]
+    return any(isinstance(d, IndexMap) and (d.operand, d.axes) in shared for d in divisors)
 
 
 def by_groups(facts: Facts, template: str, space: IterationSpace, group: int, transposed: Set[int]) -> Schedule:

@@ -157,12 +157,13 @@ def boxes_walk(facts: Facts, choice: Choice) -> Walk:
         for t, size in zip(schedule.accesses, facts.itemsizes, strict=True)
     ]
     traffic = [
-        _traffic(facts, space, i, first(order), schedule.group if alone else 1, schedule.each(order))
-        for i, (order, alone) in enumerate(zip(schedule.orders, one_by_one, strict=True))
+        _traffic(facts, space, i, first(order), schedule.group if single else 1, schedule.each(order))
+        for i, (order, single) in enumerate(zip(schedule.orders, one_by_one, strict=True))
     ]
     used = prod(n / (ceil(n / b) * b) for n, b in zip(lengths, schedule.box, strict=True))
     staged = sum(t.kind == "transposed" for t in schedule.accesses)
-    instructions = arithmetic(facts.step) + _box_instructions(schedule) + 2 * staged
+    alone = 2 * sum(one_by_one) * (1 - 1 / schedule.group)
+    instructions = arithmetic(facts.step) + _box_instructions(schedule) + alone + 2 * staged
     order = [d for side in schedule.walk for d in dims[side]] + list(schedule.rest)
     block = reach(dims, shape, schedule.box)
     return Walk(space, block, order, traffic, instructions, used, schedule.block, 2, shared=2 * staged)
