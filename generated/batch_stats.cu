@@ -144,7 +144,7 @@ struct batch_stats_reduce_long_split_layout {
 // Alignment, in bytes: 16 for image.
 // Vector accesses: the fastest extent and the strides beyond it are multiples of 4 elements.
 // No other operand may overlap mu and sigma2 in memory.
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 2)
 batch_stats_reduce_long_split(const float* image_ptr,
                               float* __restrict__ mu_ptr,
                               float* __restrict__ sigma2_ptr,

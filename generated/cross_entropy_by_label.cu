@@ -204,7 +204,7 @@ struct cross_entropy_by_label_reduce_long_split_layout {
 // Alignment, in bytes: 16 for logits.
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap loss in memory.
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 2)
 cross_entropy_by_label_reduce_long_split(const __nv_bfloat16* logits_ptr,
                                          const long long* label_ptr,
                                          __nv_bfloat16* __restrict__ loss_ptr,

@@ -100,7 +100,7 @@ struct mse_reduce_long_split_layout {
 // Alignment, in bytes: 16 for predicted and target.
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap loss in memory.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 mse_reduce_long_split(const float* predicted_ptr,
                       const float* target_ptr,
                       float* __restrict__ loss_ptr,

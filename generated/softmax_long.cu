@@ -162,6 +162,14 @@ static __device__ __forceinline__ void keep_loaded([[maybe_unused]] T& x)
 #endif
 }
 
+// No load moves below this point.  NVVM would move each to its first use, where it waits for the divisions before it.
+static __device__ __forceinline__ void keep_loads_above()
+{
+#if defined(__CUDA_ARCH__)
+    asm volatile("" ::: "memory");
+#endif
+}
+
 // The maximum of some elements (peak), and the sum of exp(element - peak).
 template <typename T>
 struct LogSum {
@@ -1696,15 +1704,31 @@ softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
 
     __shared__ LogSum<float> exp_sum_warp_partials[16];
     auto exp_sum_acc = LogSum<float>::identity();
-    #pragma unroll 4
-    for (long long i = head + 8 * thread; i < end; i += 4096) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
-        float exp_sum_part[8];
+    // 4 groups at once: all are loaded ahead of the work on the first.
+    #pragma unroll 1
+    for (long long begin = head + 8 * thread; begin < end; begin += 16384) {
+        Pack<__nv_bfloat16, 8, 16> x_vec[4];
         #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_pass3(extract(x_vec, j), exp_sum_part[j]);
+        for (int v = 0; v < 4; ++v) {
+            const long long i = begin + v * 4096;
+            if (i < end) {
+                x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+            }
         }
-        exp_sum_acc.add(exp_sum_part);
+        keep_loads_above();
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            const long long i = begin + v * 4096;
+            if (i < end) {
+                keep_packed(x_vec[v]);
+                float exp_sum_part[8];
+                #pragma unroll
+                for (int j = 0; j < 8; ++j) {
+                    softmax_long_pass3(extract(x_vec[v], j), exp_sum_part[j]);
+                }
+                exp_sum_acc.add(exp_sum_part);
+            }
+        }
     }
     if (thread < edges) {
         const __nv_bfloat16 x_in = x_row[e];
@@ -1723,15 +1747,31 @@ softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
     const float exp_sum_v = exp_sum_acc.exp_sum();
     const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
 
-    #pragma unroll 4
-    for (long long i = head + 8 * thread; i < end; i += 4096) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
-        Pack<__nv_bfloat16, 8, 16> y_vec;
+    // 4 groups at once: all are loaded ahead of the work on the first.
+    #pragma unroll 1
+    for (long long begin = head + 8 * thread; begin < end; begin += 16384) {
+        Pack<__nv_bfloat16, 8, 16> x_vec[4];
         #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_element(extract(x_vec, j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+        for (int v = 0; v < 4; ++v) {
+            const long long i = begin + v * 4096;
+            if (i < end) {
+                x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+            }
         }
-        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        keep_loads_above();
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            const long long i = begin + v * 4096;
+            if (i < end) {
+                keep_packed(x_vec[v]);
+                Pack<__nv_bfloat16, 8, 16> y_vec;
+                #pragma unroll
+                for (int j = 0; j < 8; ++j) {
+                    softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+                }
+                *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+            }
+        }
     }
     if (thread < edges) {
         const __nv_bfloat16 x_in = x_row[e];
@@ -1765,15 +1805,31 @@ softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
 
     __shared__ LogSum<float> exp_sum_warp_partials[16];
     auto exp_sum_acc = LogSum<float>::identity();
-    #pragma unroll 4
-    for (long long i = 8 * thread; i < layout.width; i += 4096) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
-        float exp_sum_part[8];
+    // 4 groups at once: all are loaded ahead of the work on the first.
+    #pragma unroll 1
+    for (long long begin = 8 * thread; begin < layout.width; begin += 16384) {
+        Pack<__nv_bfloat16, 8, 16> x_vec[4];
         #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_pass3(extract(x_vec, j), exp_sum_part[j]);
+        for (int v = 0; v < 4; ++v) {
+            const long long i = begin + v * 4096;
+            if (i < layout.width) {
+                x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+            }
         }
-        exp_sum_acc.add(exp_sum_part);
+        keep_loads_above();
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            const long long i = begin + v * 4096;
+            if (i < layout.width) {
+                keep_packed(x_vec[v]);
+                float exp_sum_part[8];
+                #pragma unroll
+                for (int j = 0; j < 8; ++j) {
+                    softmax_long_pass3(extract(x_vec[v], j), exp_sum_part[j]);
+                }
+                exp_sum_acc.add(exp_sum_part);
+            }
+        }
     }
     exp_sum_acc.merge_lanes<32>();
     if (threadIdx.x % 32 == 0) {
@@ -1786,15 +1842,31 @@ softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
     const float exp_sum_v = exp_sum_acc.exp_sum();
     const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
 
-    #pragma unroll 4
-    for (long long i = 8 * thread; i < layout.width; i += 4096) {
-        const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
-        Pack<__nv_bfloat16, 8, 16> y_vec;
+    // 4 groups at once: all are loaded ahead of the work on the first.
+    #pragma unroll 1
+    for (long long begin = 8 * thread; begin < layout.width; begin += 16384) {
+        Pack<__nv_bfloat16, 8, 16> x_vec[4];
         #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            softmax_long_element(extract(x_vec, j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+        for (int v = 0; v < 4; ++v) {
+            const long long i = begin + v * 4096;
+            if (i < layout.width) {
+                x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+            }
         }
-        *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+        keep_loads_above();
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            const long long i = begin + v * 4096;
+            if (i < layout.width) {
+                keep_packed(x_vec[v]);
+                Pack<__nv_bfloat16, 8, 16> y_vec;
+                #pragma unroll
+                for (int j = 0; j < 8; ++j) {
+                    softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+                }
+                *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
+            }
+        }
     }
     let_next_kernel_start();
 }

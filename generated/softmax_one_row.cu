@@ -16,6 +16,7 @@
 // Chosen for kernel 1: order: writes `m_buffer` and `exp_sum_buffer` for kernel 2: one kernel for the whole chain is slower: rows are too long for it, or not consecutive in memory.
 // Chosen for kernel 2: contiguous: 4 elements a thread, so that `y` moves in 16-byte accesses.
 // Chosen for kernel 2: 32-bit indices: every element number is below 2^31.
+// Chosen for kernel 2: backward: the last elements first, because L2 still has what the kernel ahead read last.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 // Kernels, launched in this order: softmax_one_row_m_buffer_reduce_long_split, softmax_one_row_y_contiguous.
 // Buffers between them, which the caller allocates: m_buffer: float32, exp_sum_buffer: float32.
@@ -181,7 +182,7 @@ struct softmax_one_row_m_buffer_reduce_long_split_layout {
 // Alignment, in bytes: 16 for x.
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap m_buffer and exp_sum_buffer in memory.
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 2)
 softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
                                            float* __restrict__ m_buffer_ptr,
                                            float* __restrict__ exp_sum_buffer_ptr,
@@ -253,6 +254,7 @@ softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
 // Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
 // Alignment, in bytes: 16 for y and x.
 // A single element, the same for all: m_buffer and exp_sum_buffer.
+// The last elements first: L2 still has what the kernel ahead read last.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)
 softmax_one_row_y_contiguous(const float* x_ptr,
@@ -261,7 +263,8 @@ softmax_one_row_y_contiguous(const float* x_ptr,
                              const float* exp_sum_buffer_ptr,
                              const unsigned int n)
 {
-    const unsigned int i = 4u * (blockIdx.x * 256u + threadIdx.x);  // the first of this thread's 4 elements
+    const unsigned int block = gridDim.x - 1 - blockIdx.x;  // the last elements first
+    const unsigned int i = 4u * (block * 256u + threadIdx.x);  // the first of this thread's 4 elements
     const unsigned int whole_to = n / 4 * 4;  // whole groups lie up to here
     wait_for_earlier_kernels();
     if (i < whole_to) {

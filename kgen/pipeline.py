@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kgen.argument_types import ArgType
@@ -52,6 +53,7 @@ from kgen.passes.deterministic import deterministic
 from kgen.passes.index_checks import first_outside, places
 from kgen.program import Program, Rewriting
 from kgen.schedule.any_layout import LayoutClass
+from kgen.schedule.backward import REASON as BACKWARD, takes_last_first
 from kgen.schedule.elementwise.horizontal import horizontal
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.schedule import RowSchedule
@@ -260,7 +262,15 @@ def decide(whole: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -
         _decided(n, step, where, sizes, target, why)
         for n, (step, where, why) in enumerate(zip(whole.steps, placed, reasons, strict=True))
     ]
-    return Lowered(whole, sizes, layouts.arrays, tuple(steps), target)
+    later = [_in_turn(ahead, step) if sizes.are_known(step.step.shape) else step for ahead, step in pairwise(steps)]
+    return Lowered(whole, sizes, layouts.arrays, (*steps[:1], *later), target)
+
+
+def _in_turn(ahead: LoweredStep, step: LoweredStep) -> LoweredStep:
+    """The step; with its blocks in the opposite order where it reads again what the one ahead read last."""
+    if not takes_last_first(step.step, step.schedule, step.placed, ahead.step, ahead.schedule):
+        return step
+    return replace(step, schedule=replace(step.schedule, backward=True), reasons=(*step.reasons, BACKWARD))
 
 
 def _placed(whole: Specialised, sizes: Sizes, layouts: Layouts) -> list[Placed]:

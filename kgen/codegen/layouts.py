@@ -191,6 +191,11 @@ def _anchored(step: Step, schedule: Schedule, alike: Sequence[str]) -> list[str]
     return [f"Groups begin at multiples of {schedule.group * anchor.dtype.size} bytes in {anchor.name}{follow}."]
 
 
+def order_comment(schedule: Schedule) -> list[str]:
+    """Why blocks take the last elements first."""
+    return ["The last elements first: L2 still has what the kernel ahead read last."] if schedule.backward else []
+
+
 def no_overlap_comment(step: Step, schedule: Schedule) -> list[str]:
     """The comment that says what ``__restrict__`` requires of the caller."""
     written = [

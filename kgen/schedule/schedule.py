@@ -88,8 +88,8 @@ class Schedule:
     ``across``: neighbouring threads take the same group of neighbouring rows, not neighbouring groups of one row (only
     in ``rows``).  ``two_rows``: no group has elements of more than two rows (only in ``flat``).  ``gathered``: the
     operands that are read by rows at computed places, each with the alignment of its groups in bytes (only in
-    ``rows``).  ``accesses``: one entry per :class:`~kgen.partition.step.Access`.  ``target``: the devices that it was
-    chosen for.
+    ``rows``).  ``backward``: whether blocks take the last elements first.  ``accesses``: one entry per
+    :class:`~kgen.partition.step.Access`.  ``target``: the devices that it was chosen for.
     """
 
     template: str
@@ -104,6 +104,7 @@ class Schedule:
     narrow_counts: bool = False
     gathered: tuple[tuple[int, int], ...] = ()
     two_rows: bool = False
+    backward: bool = field(default=False, kw_only=True)
     target: Target = field(default=PORTABLE, kw_only=True)
 
     @property
@@ -138,7 +139,7 @@ class Schedule:
         there is none, and ``segment_threads`` where there are no segments.
         """
         hidden = {"target", *(() if self.index_bits == 64 else ("narrow_counts", "any_length"))}
-        hidden |= {name for name in ("gathered", "two_rows") if not getattr(self, name)}
+        hidden |= {name for name in ("gathered", "two_rows", "backward") if not getattr(self, name)}
         found = {name: value for name, value in asdict(self).items() if name not in hidden}
         for access in found["accesses"]:
             if access["wide"] is None:

@@ -11,10 +11,11 @@ import math
 from collections.abc import Sequence
 
 from kgen.layout.iterator import IterationSpace
+from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.elementwise.boxes import BoxSchedule, reach
-from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule
+from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule, varying_accesses
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import LINE, SECTOR, WARP, Target
 
@@ -24,17 +25,19 @@ Box = tuple[int, ...]  #: extents along the dimensions of a space
 @dataclass(frozen=True, slots=True)
 class KernelTraffic:
     """``needed``: bytes that have to move; ``memory`` and ``l2``: bytes of sectors that move from memory and from L2;
-    ``lines``: cycles of L1."""
+    ``lines``: cycles of L1; ``requests``: to L2, of rows whose elements are gathered."""
 
     needed: int
     memory: float
     l2: float
     lines: float
+    requests: float
 
     def seconds(self, target: Target) -> float:
         """The predicted time of the kernel, beside other kernels."""
         rates = target.tuning.traffic
-        return rates.launch + max(self.memory / rates.memory, self.l2 / rates.l2, self.lines / rates.lines)
+        of_l2 = max(self.l2 / rates.l2, self.requests / rates.requests)
+        return rates.launch + max(self.memory / rates.memory, of_l2, self.lines / rates.lines)
 
     def least_seconds(self, target: Target) -> float:
         """The time that its bytes need."""
@@ -50,16 +53,37 @@ def traffic(schedule: Schedule, step: Step, space: IterationSpace, itemsizes: Se
     wave = _wave_box(schedule, space, block, itemsizes)
     # Chunks end anywhere, and what lies beyond is only needed much later.
     burst = rates.burst if isinstance(schedule, RowSchedule) and not schedule.is_column and schedule.chunk else SECTOR
-    memory = l2 = 0.0
-    lines, needed = _of_ragged_tiles(schedule, space), 0
+    memory = l2 = requests = 0.0
+    lines, needed, passes = _of_ragged_tiles(schedule, space), 0, _passes(schedule, step)
     for i, size in enumerate(itemsizes):
         own = size * math.prod(n for n, s in zip(space.shape, space.strides[i], strict=True) if s)
         needed += own
-        l2 += _scattered(schedule, space, i, size, warp) if i in written else _moved(space, i, size, block, SECTOR)
+        if i in written:
+            l2 += _scattered(schedule, space, i, size, warp)
+            lines += _lines(schedule, space, i, size, warp)
+        else:
+            l2 += passes * _moved(space, i, size, block, SECTOR)
+            requests += passes * _requests(schedule, space, i, size, block)
+            lines += passes * _lines(schedule, space, i, size, warp)
         kept = own <= rates.kept_bytes
         memory += own if kept else _moved(space, i, size, wave, burst)
-        lines += _lines(schedule, space, i, size, warp)
-    return KernelTraffic(needed, memory, l2, lines)
+    return KernelTraffic(needed, memory, l2, lines, requests)
+
+
+def _requests(schedule: Schedule, space: IterationSpace, access: int, size: int, block: Box) -> float:
+    """Lines of which blocks that go along rows ask L2 for a part."""
+    if schedule.accesses[access].kind != "gather" or not isinstance(schedule, RowSchedule) or schedule.is_column:
+        return 0.0
+    return _moved(space, access, size, block, LINE) / LINE
+
+
+def _passes(schedule: Schedule, step: Step) -> int:
+    """How often a kernel reads its rows: once, where threads keep them; else for each round, and for what it writes."""
+    walks = isinstance(schedule, RowSchedule) and not (schedule.is_column or schedule.vectors)
+    if not walks or not isinstance(step, ReductionStep):
+        return 1
+    along = zip(step.accesses, varying_accesses(step), strict=True)
+    return max(step.phase()) + any(access.writes and varies for access, varies in along)
 
 
 def _moved(space: IterationSpace, access: int, size: int, box: Box, unit: int) -> float:

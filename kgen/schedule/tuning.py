@@ -55,6 +55,8 @@ class Elementwise:
     shortest_row_of_long: int = 128
     #: Rows of bytes that are divided by what they share have two groups a thread from this length on.
     shortest_divided_row: int = 1024
+    #: Bytes that a kernel reads again from which on it takes the last elements first (quantised row of 13.2 million).
+    backward_bytes: int = 16 << 20
     #: Threads per block of ``strided``, where each thread computes one element and its offsets.
     strided_block: int = 128
     #: Unaligned rows of a narrow operand are read shifted from this length on.  Shorter ones are read element by
@@ -170,11 +172,19 @@ class Rows:
     #: The same for rows that are read once: more blocks on an SM, of which some read while others merge (variances of
     #: 26650 elements 248 us, 275 with 512 threads, 272 with 128).
     walk_threads: int = 256
+    #: Groups that a thread which walks a row loads at once where elements take divisions or functions; fewer where they
+    #: would take more bytes of registers (norm of `a / 255 - b / c` 47.0 us by one, 39.3 by 4; with two operands of
+    #: float64 240 by 4, 217 by 2).
+    walked_at_once: int = 4
+    walked_bytes: int = 168
     #: Twice as many walk longer rows (sums of 264 rows of 40000 bfloat16 6.5 us, 7.6 with 256; of one row 2.0, 2.7).
     longest_walk: int = 1 << 15
     #: The same where several blocks share a row (sum of silu of 13.6 million int32 26 us, 34 with 1024 threads; norm of
     #: 57.6 million, three operands 250 and 269).
     split_threads: int = 256
+    #: Threads on an SM then, so that loads in flight have registers (a maximum of 33 million bytes, float16 and float64
+    #: 97 to 89 us, a sum of quotients of 33 million 88 to 76).
+    split_resident_threads: int = 1024
     #: Elements of the longest row that stays in L1.
     longest_cached: int = 1 << 16
     #: Longer rows are shared by several blocks, where only one result of each is written.
@@ -279,6 +289,9 @@ class Chains:
     #: A kernel for a whole chain has one block (or cluster) per row.  It finishes rows of at most so many elements
     #: before another kernel could start; longer ones have to fit its registers.
     max_one_block_row: int = 1 << 16
+    #: Elements of the only row of a program from which on several blocks share it, where threads cannot keep it
+    #: (softmax of 45827, one operand float64, 38.5 to 4.7 us).
+    fewest_split: int = 1 << 14
     #: Rows that keep a device busy with a block each: two for each of an H200's 132 SMs.
     rows: int = 264
 

@@ -50,7 +50,7 @@ def order(lowering: CachedLowering, rows: int, width: int, target: Target) -> tu
     program = lowering.program
     shapes = {i.name: (rows, width) if i.name in MATRICES else (width,) for i in program.arguments}
     lowered = lowering(CompileSpec("bf16", shapes).operands(program), target)
-    return tuple(map(_order, lowered.steps))
+    return tuple(one for one in map(_order, lowered.steps) if one is not None)
 
 
 def _order(step: LoweredStep) -> tuple[Any, ...] | None:

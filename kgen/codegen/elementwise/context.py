@@ -106,6 +106,7 @@ class KernelContext:
     types: str = ""
     bins: tuple[BinsContext, ...] = ()
     stride: str = ""
+    backward: bool = False
 
     @property
     def packs(self) -> bool:
@@ -209,6 +210,7 @@ class GroupContext:
     types: str
     gathered: tuple[GatheredContext, ...]
     is_part: bool = False
+    backward: bool = False
 
     @property
     def packs(self) -> bool:

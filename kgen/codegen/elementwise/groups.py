@@ -28,6 +28,7 @@ from kgen.codegen.layouts import (
     elements_skipped,
     index_decomposition,
     no_overlap_comment,
+    order_comment,
 )
 from kgen.codegen.spelling import storage_type
 from kgen.schedule.elementwise.launch import tile_side
@@ -86,6 +87,7 @@ class GroupWriter(ElementWriter):
             direct=self.call_element([self.argument(a, self.alone, packed=False) for a in element.arguments]),
             gathered=tuple(map(self.gathered, self.rows.values())),
             is_part=self.unit.is_part,
+            backward=schedule.backward,
         )
         return Written(context, parameters, movers=self.movers())
 
@@ -300,4 +302,5 @@ class GroupWriter(ElementWriter):
             text += [f"{what}: {names.listed(found)}."] if found else []
         rows = [row.operand.name for row in self.rows.values()]
         text += [f"Rows at computed places, whose groups are aligned: {names.listed(rows)}."] if rows else []
-        return tuple(names.comment(line) for line in [*text, *no_overlap_comment(self.step, self.schedule)])
+        text += [*order_comment(self.schedule), *no_overlap_comment(self.step, self.schedule)]
+        return tuple(names.comment(line) for line in text)

@@ -19,6 +19,7 @@ from kgen.codegen.layouts import (
     index_decomposition,
     next_coordinates,
     no_overlap_comment,
+    order_comment,
 )
 from kgen.codegen.spelling import storage_type
 from kgen.records import dataclass
@@ -92,6 +93,7 @@ class LinearWriter(ElementWriter):
             results=self.results(),
             last=(schedule.group - 1) * schedule.block,
             into_results=self.call("kept", "e"),
+            backward=schedule.backward,
         )
         shifts = any(t.kind == "shifted" for t in schedule.accesses)
         return Written(context, parameters, movers=(LOAD_UNALIGNED,) if shifts else self.shared_movers())
@@ -236,7 +238,12 @@ class LinearWriter(ElementWriter):
         """The layouts that the kernel is for, and how it is launched."""
         once = self.by_kind("scalar")
         single = [f"A single element, the same for all: {names.listed(once)}."] if once else []
-        text = [*self.walk.covered(self), *single, *no_overlap_comment(self.step, self.schedule)]
+        text = [
+            *self.walk.covered(self),
+            *single,
+            *order_comment(self.schedule),
+            *no_overlap_comment(self.step, self.schedule),
+        ]
         return tuple(names.comment(line) for line in text)
 
     def launch(self) -> str:

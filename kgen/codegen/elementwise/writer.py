@@ -85,7 +85,8 @@ class ElementWriter:
             if self.unit.is_body
             else f"{elements}{'u' if self.schedule.count_bits == 32 else 'll'}"
         )
-        return f"{'block' if self.unit.is_part else 'blockIdx.x'} * {wide} + threadIdx.x"
+        is_named = self.unit.is_part or self.schedule.backward
+        return f"{'block' if is_named else 'blockIdx.x'} * {wide} + threadIdx.x"
 
     def fields(self) -> tuple[FieldContext, ...]:
         """The members of the layout struct."""

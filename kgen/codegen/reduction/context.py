@@ -81,12 +81,22 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """What a thread that walks a row loads ahead of its work on ``count`` groups: into arrays that are ``declared``."""
+
+    count: int
+    declared: tuple[Declared, ...]
+    loads: tuple[Read, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Work:
     """The work on a group of elements or on one edge element."""
 
     reads: tuple[Read, ...]
     parts: tuple[Part, ...]
     call: Call | None
+    batch: Batch | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import field
 
 from kgen.codegen import names
 from kgen.codegen.reduction.calls import AT_ROW, BEFORE_ROWS
-from kgen.codegen.reduction.context import Declared, Read
+from kgen.codegen.reduction.context import Batch, Declared, Read
 from kgen.codegen.reduction.facts import Facts
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
@@ -63,13 +63,15 @@ class Registers:
     """The elements in registers.
 
     ``resident``: the register-resident accesses; others are read where needed.  ``late``: those of them that are loaded
-    ahead of the outputs, not of the first round.
+    ahead of the outputs, not of the first round.  ``batch``: groups that a thread which walks a row loads at once; 0
+    where each is loaded where it is used.
     """
 
     operands: Operands
     places: Places
     resident: set[int]
     late: set[int] = field(default_factory=set)
+    batch: int = 0
 
     def name(self, access: int) -> str:
         several = self.operands.schedule.group > 1 and not self.operands.is_one(access)
@@ -78,7 +80,7 @@ class Registers:
 
     def group(self, access: int) -> str:
         """The name of a group; of register-resident groups, that of the current one."""
-        several = access in self.resident and self.operands.schedule.vectors > 1
+        several = (access in self.resident and self.operands.schedule.vectors > 1) or self.batch > 0
         return f"{self.name(access)}{'[v]' if several else ''}"
 
     def element(self, access: int) -> str:
@@ -99,7 +101,7 @@ class Registers:
     def read(self, access: int) -> Read:
         """The load of a group, into registers that are declared before (``resident``) or new ones."""
         operands, schedule, base = self.operands, self.operands.schedule, self.places.base_of(access)
-        name, resident = self.group(access), access in self.resident
+        name, resident = self.group(access), access in self.resident or self.batch > 0
         if schedule.group == 1 or operands.is_one(access):
             c_type = "" if resident else operands.type_of(access)
             return Read(name, c_type, f"{base}[{self.places.along(access, '')}]")
@@ -140,11 +142,17 @@ class Registers:
         """How a later section gets its elements: by a load, or from the registers that hold them."""
         reads: list[Read] = []
         for access in accesses:
-            if access not in self.resident:
+            if access not in self.resident and not self.batch:
                 reads.append(self.read(access))
             elif self.operands.is_packed(access):
                 reads.append(Read(self.group(access), is_resident=True))
         return tuple(reads)
+
+    def batched(self, accesses: Sequence[int]) -> Batch | None:
+        """What is loaded ahead of the work on several groups of a row."""
+        if not self.batch or not accesses:
+            return None
+        return Batch(self.batch, tuple(map(self.declared, accesses)), tuple(map(self.read, accesses)))
 
     def block_bytes(self, access: int, group: int) -> int:
         """The bytes of an aligned block by which groups of a shifted operand are loaded."""

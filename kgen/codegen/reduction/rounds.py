@@ -101,7 +101,8 @@ class Rounds:
                 parts.append(part)
         accesses = sorted({*whole.values(), *(reads_of(function) if function else ())})
         reads = (*self.registers.again(accesses), *self.gathered.again(function))
-        return Work(reads, tuple(parts), self.calls.call(function) if function else None)
+        batch = self.registers.batched(accesses)
+        return Work(reads, tuple(parts), self.calls.call(function) if function else None, batch)
 
     def state(self, mine: Accumulator, state: str) -> State:
         return State(

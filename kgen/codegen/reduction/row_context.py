@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from kgen.codegen.context import LayoutContext
-from kgen.codegen.reduction.context import Call, Declared, IndexTypes, Read, State, Stored, Value, Work
+from kgen.codegen.reduction.context import Batch, Call, Declared, IndexTypes, Read, State, Stored, Value, Work
 from kgen.records import dataclass
 
 
@@ -79,6 +79,7 @@ class Final:
     is_exact_division: str = ""
     late: tuple[Declared, ...] = ()
     late_loads: tuple[Read, ...] = ()
+    batch: Batch | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from kgen.codegen.reduction.facts import Facts
+from kgen.codegen.reduction.gathered_rows import GatheredRows
 from kgen.codegen.reduction.narrow import rounded_stores
 from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.parts import Parts
+from kgen.dtypes import FLOAT64
+from kgen.ir.ops import BRANCHING
 from kgen.schedule.reduction.row_columns import RowColumnsSchedule
 from kgen.schedule.reduction.schedule import WARP, RowSchedule
+from kgen.schedule.target import WORD
 
 
 def is_exact(schedule: RowSchedule) -> bool:
@@ -32,6 +38,32 @@ def resident_accesses(schedule: RowSchedule) -> set[int]:
     some_differ = schedule.patterns > 0 or schedule.stages
     shared = [i for i, t in enumerate(schedule.accesses) if t.pattern is None and t.kind != "staged" and some_differ]
     return others - {*shared} | of_segments
+
+
+def walked_at_once(facts: Facts, parts: Parts, gathered: GatheredRows) -> int:
+    """Groups of a row that a thread which walks it loads at once: where elements take divisions or functions, whose
+    branches would keep each load behind the work on what was loaded before; else 0.  Not where all elements of a row
+    share an operand: the compiler then computes what depends on it alone once."""
+    schedule, tuning = facts.schedule, facts.schedule.target.tuning.rows
+    shared = schedule.reduced == 1 and any(t.kind == "column" for t in schedule.accesses)
+    branches = any(parts.varies[n] and op.name in BRANCHING for n, op in enumerate(facts.step.graph.ops))
+    if schedule.vectors or gathered.labels or shared or not branches:
+        return 0
+    count, registers = tuning.walked_at_once, _registers(facts)
+    while count > 1 and count * registers > tuning.walked_bytes:
+        count //= 2
+    return count
+
+
+def _registers(facts: Facts) -> int:
+    """Bytes of registers that a group takes: elements that are loaded alone take one each, and the arithmetic on
+    float64 takes as many again."""
+    schedule, step, found = facts.schedule, facts.step, 0
+    for access, planned in zip(step.accesses, schedule.accesses, strict=True):
+        dtype = step.graph.operands[access.operand].dtype
+        each = dtype.size if planned.is_vectorised else max(dtype.size, WORD)
+        found += schedule.group * each * (2 if dtype is FLOAT64 else 1) if access.reads else 0
+    return found
 
 
 def exchange_lanes(entries: int) -> int:
@@ -73,8 +105,10 @@ def blocks_per_sm(schedule: RowSchedule) -> int:
     tuning = schedule.target.tuning
     if schedule.shared_operand is not None:
         return tuning.persistent.blocks_per_sm
-    walks = not schedule.vectors and not schedule.split
-    return max(tuning.columns.resident_threads // schedule.block, 1) if walks else 0
+    if schedule.vectors:
+        return 0
+    threads = tuning.rows.split_resident_threads if schedule.split else tuning.columns.resident_threads
+    return max(threads // schedule.block, 1)
 
 
 def loads_first(operands: Operands, loads: Iterable[int], written: int) -> bool:

@@ -33,6 +33,7 @@ from kgen.codegen.reduction.row_groups import (
     rounded_groups,
     start_of_group,
     stores_words,
+    walked_at_once,
 )
 from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.reduction.segments import Segments
@@ -83,7 +84,8 @@ class RowKernel:
             rounded=rounded_groups(operands, whole.varying_stores, gathered.labels) - ends.keys(),
         )
         gathered = replace(gathered, rounded=parts.rounded)
-        registers = Registers(operands, places, resident_accesses(schedule))
+        batch = walked_at_once(facts, parts, gathered)
+        registers = Registers(operands, places, resident_accesses(schedule), batch=batch)
         values = Values(facts.values)
         values.kept = kept_values(facts, parts, registers.resident)
         grouped = schedule.group > 1
@@ -134,16 +136,18 @@ class RowKernel:
     def helpers(self) -> tuple[str, ...]:
         """The helpers that the kernel and its element functions call."""
         read = (t for function in self.functions.written for t in reads_of(function))
+        kept = self.reads_anywhere() if self.registers.batch else self.loads
         return (
             *self.functions.helpers,
             *self.writer.helpers,
             *self.segments.writer.helpers,
             *(CLUSTER if self.facts.schedule.cluster > 1 else ()),
-            *(["keep_packed"] if any(map(self.operands.is_packed, self.loads)) else []),
+            *(["keep_packed"] if any(map(self.operands.is_packed, kept)) else []),
             *(["keep_loaded"] if self.kept_loaded else []),
             *(["extract"] if any(map(self.registers.is_picked, read)) else []),
             *self.operands.loads_of(self.reads_anywhere()),
             *self.gathered.helpers(),
+            *(["keep_loads_above"] if self.registers.batch else []),
         )
 
     @property
@@ -275,6 +279,7 @@ class RowKernel:
         return Final(
             reads, packs, call, divided, edge, self.places.uses.in_loop(self.facts.schedule), is_exact_division,
             tuple(map(self.registers.declared, late)), tuple(map(self.registers.read, late)),
+            self.registers.batched(reads_of(function)),
         )  # fmt: skip
 
     def keep_late(self, reads: Iterable[int]) -> list[int]:

@@ -22,27 +22,32 @@ def prefers_split(
 ) -> bool:
     """Whether a chain of rounds is faster when split into several kernels.
 
-    It is for long rows that neither a block nor a cluster can keep in registers, however many there are, and where rows
-    are columns in memory that a block cannot keep in registers.
+    It is for long rows that neither a block nor a cluster can keep in registers, however many there are; for a shorter
+    one that is the only one of its program; and where rows are columns in memory that a block cannot keep in registers.
     """
     if is_plain(step):
         return False
     tuning = target.tuning.chains
     sizes = [1 if dim == 1 else extents[dim] for dim in step.shape]
     rows, width = math.prod(sizes[: step.kept]), math.prod(sizes[step.kept :])
-    if width * rows <= tuning.max_one_block_row or width <= target.tuning.rows.elements:
-        return False
+    alone = rows == 1 and width >= tuning.fewest_split
+    is_small = width * rows <= tuning.max_one_block_row or width <= target.tuning.rows.elements
     given = [arrays[t.operand] for t in step.accesses]
-    by_columns = _kept_axis_is_fastest(step, sizes, given)
-    if not by_columns and width <= tuning.max_one_block_row:
+    by_columns = not is_small and _kept_axis_is_fastest(step, sizes, given)
+    if not (by_columns or alone) and (is_small or width <= tuning.max_one_block_row):
         return False
+    facts = _facts(step, sizes, given, target)
+    if by_columns:
+        return resident_mapping(facts) is None
+    may = width > tuning.max_one_block_row or facts.may_depend_on_rows
+    return may and not mapping_of(facts, RowTraversal(facts)).vectors
+
+
+def _facts(step: ReductionStep, sizes: Sequence[int], given: Sequence[Array | None], target: Target) -> RowFacts:
     space, reduced = _space(step, tuple(sizes), given)
     itemsizes = [step.graph.operands[t.operand].dtype.size for t in step.accesses]
     addresses = [a.pointer % target.vector_bytes if a is not None else 0 for a in given]
-    facts = RowFacts(step, beside_another(step, space, reduced), itemsizes, addresses, (), (), target, reduced=reduced)
-    if by_columns:
-        return resident_mapping(facts) is None
-    return not mapping_of(facts, RowTraversal(facts)).vectors
+    return RowFacts(step, beside_another(step, space, reduced), itemsizes, addresses, (), (), target, reduced=reduced)
 
 
 def fills_device(step: ReductionStep, extents: Mapping[str, int], target: Target) -> bool:

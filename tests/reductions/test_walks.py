@@ -1,0 +1,46 @@
+"""Rows that threads walk: where elements take divisions or functions, several groups are loaded at once."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+
+AT_ONCE = "groups at once: all are loaded ahead of the work on the first"
+
+
+@pytest.mark.parametrize(
+    ("text", "batches"),
+    [
+        ("out = sum(a / b, axis=-1)", 1),
+        ("out = argmax(a * tanh(b), axis=-1)", 1),
+        ("out = sum(a + b, axis=-1)", 0),  # the compiler loads ahead itself
+        ("let e = exp(a - max(a, axis=-1, keepdims=true))\nout = e / sum(e, axis=-1, keepdims=true) * b", 2),
+    ],
+)
+def test_which(text: str, batches: int) -> None:
+    specs = (kgen.spec((300, 60000), "f32"), kgen.spec((300, 60000), "f32"))
+    source = kgen.jit(text).source(*specs, arch="sm_75")
+    assert source.count(AT_ONCE) == source.count("    keep_loads_above();") == batches
+    for loop in re.findall(r"int begin = .*?\n    }\n", source, re.DOTALL):
+        loads, work = loop.split("keep_loads_above();")
+        assert "reinterpret_cast<const Pack" in loads
+        assert "const Pack" not in work
+
+
+@pytest.mark.parametrize("width", [70000, 70003, 4 * 512 * 4 * 9 + 1])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_results(width: int, axis: int) -> None:
+    """Sums of quotients that are exact, and where the greatest is; rows, and their transpose."""
+    chosen = np.random.default_rng(width)
+    a: Any = chosen.integers(-8, 8, (3, width)).astype(np.float32)
+    b: Any = 2.0 ** chosen.integers(-2, 2, (3, width)).astype(np.float32)
+    if axis == 0:
+        a, b = a.T, b.T
+    total, at = kgen.jit(f"total = sum(a / b, axis={axis})\nat = argmax(a / b, axis={axis})")(a, b)
+    assert np.array_equal(total, (a / b).sum(axis=axis))
+    assert np.array_equal(at, (a / b).argmax(axis=axis))
