@@ -550,6 +550,8 @@ constexpr int ALIGNMENT = 16;
 
 static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
 
+static long long kgen_min(long long a, long long b) { return a < b ? a : b; }
+
 static long long kgen_max(long long a, long long b) { return a > b ? a : b; }
 
 // An array that has passed its checks: where its elements lie, and the range of bytes that they are in.
@@ -823,8 +825,10 @@ static int launch_rmsnorm_gradient_x_grad_rows_columns4096(const Arguments& a, c
     const long long rows = shape[1];
     const long long width = shape[0];
     const long long resident = kgen_ceil_div(8192, kgen_max(width, 1)) * 132;
+    const long long multiple = kgen_max(kgen_min(kgen_ceil_div(rows, 128), 2), 1);
     const long long block_rows =
-        kgen_max(kgen_ceil_div(rows, (resident * kgen_max(kgen_ceil_div(rows, resident * 64), 1)) * 2), 1) * 2;
+        kgen_max(kgen_ceil_div(rows, (resident * kgen_max(kgen_ceil_div(rows, resident * 64), 1)) * multiple),
+            1) * multiple;
     const rmsnorm_gradient_x_grad_rows_columns4096_layout layout = {
         {(shape[1] != 1) ? strides[0][1] : 0},
     };

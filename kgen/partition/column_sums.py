@@ -33,8 +33,10 @@ WIDE = 8192
 #: Rows that a block adds up one by one, at most: as accurate as pairwise summation.
 MOST_ROWS = 64
 
-#: Blocks take a multiple of so many rows: partial sums of single rows are as large as the rows.
+#: Blocks take a multiple of so many rows, as partial sums of single rows are larger than the rows; but a row each where
+#: there are no more than ``FEW_ROWS``.
 ROWS_MULTIPLE = 2
+FEW_ROWS = 128
 
 
 def with_column_sums(kernel: Graph) -> tuple[Graph, tuple[Step, ...]] | None:
@@ -82,8 +84,9 @@ def block_count(rows: Bound, width: Bound) -> Bound:
     """How many blocks take so many rows: as many as fit a device, each with as many rows, or a multiple of these."""
     resident = Computed("*", RESIDENT_BLOCKS, _ceil(WIDE, width))
     waves = _ceil(rows, Computed("*", resident, MOST_ROWS))
-    each = _ceil(rows, Computed("*", resident, Computed("*", waves, ROWS_MULTIPLE)))
-    return _ceil(rows, Computed("*", each, ROWS_MULTIPLE))
+    multiple = Computed("-", ROWS_MULTIPLE, Computed("//", ROWS_MULTIPLE - 1, _ceil(rows, FEW_ROWS)))
+    each = _ceil(rows, Computed("*", resident, Computed("*", waves, multiple)))
+    return _ceil(rows, Computed("*", each, multiple))
 
 
 def _product(dims: Sequence[Bound]) -> Bound:

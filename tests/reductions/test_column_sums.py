@@ -106,8 +106,8 @@ def test_blocks(width: int) -> None:
     """Launches have as many blocks as partial sums have rows; each block has at most ``MOST_ROWS`` rows, and all about
     as many.
     """
-    lowering = CachedLowering(pipeline.load("y = x + 1\ntotal = sum(x, axis=0)"))
-    for rows in (512, 515, 4096, 16384, 20000, 1_000_000):
+    lowering = CachedLowering(pipeline.load("y = x + mean(x, axis=1, keepdims=true)\ntotal = sum(x, axis=0)"))
+    for rows in (2, 128, 129, 512, 515, 4096, 16384, 20000, 1_000_000):
         lowered = lowering(CompileSpec("f32", {"x": (rows, width)}).operands(lowering.program))
         blocks = evaluate(block_count("rows", "width"), {"rows": rows, "width": width})
         assert lowered.steps[0].launch.grid == (blocks, 1, 1)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from kgen.partition.column_sums import MOST_ROWS, RESIDENT_BLOCKS, ROWS_MULTIPLE, WIDE
+from kgen.partition.column_sums import FEW_ROWS, MOST_ROWS, RESIDENT_BLOCKS, ROWS_MULTIPLE, WIDE
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.records import dataclass
-from kgen.schedule.expressions import Expr, Int, Name, ceil_div, maximum
+from kgen.schedule.expressions import Expr, Int, Name, ceil_div, maximum, minimum
 from kgen.schedule.facts import Choice
 from kgen.schedule.launch import Labels, Rule
 from kgen.schedule.reduction.facts import RowColumnsFacts
@@ -96,8 +96,9 @@ def row_columns_rule(schedule: RowColumnsSchedule, labels: Labels) -> Rule:
     """As many blocks as :func:`~kgen.partition.column_sums.block_count` says."""
     resident: Expr = ceil_div(WIDE, maximum(Name("width"), 1)) * RESIDENT_BLOCKS
     waves = maximum(ceil_div(Name("rows"), Name("resident") * MOST_ROWS), 1)
-    each = maximum(ceil_div(Name("rows"), Name("resident") * waves * ROWS_MULTIPLE), 1) * ROWS_MULTIPLE
-    lets = (*counts(schedule), ("resident", resident), ("block_rows", each))
+    multiple = maximum(minimum(ceil_div(Name("rows"), FEW_ROWS), ROWS_MULTIPLE), 1)
+    each = maximum(ceil_div(Name("rows"), Name("resident") * waves * Name("multiple")), 1) * Name("multiple")
+    lets = (*counts(schedule), ("resident", resident), ("multiple", multiple), ("block_rows", each))
     blocks = ceil_div(Name("rows"), Name("block_rows"))
     fields = tuple(f for f in row_fields(schedule, labels) if not (schedule.exact and f.name == "width"))
     return Rule((blocks, Int(1), Int(1)), schedule.block, Name("rows"), fields, lets)
