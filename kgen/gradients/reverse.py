@@ -167,7 +167,8 @@ class Sweep(Walk):
         inner, outer = rule.summed.get(place, ("", "")) if is_broadcast else ("", "")
         made = self._fitted(self.filled(inner or rule.row[place], "g", rule, gradient, node), rule.whole, node, child)
         if outer:
-            made = self.filled(outer, "s", rule, made, node)
+            own = replace(rule, whole=self.facts.shape(self.facts.value(child)))
+            made = self.filled(outer, "s", own, made, child)
         return self._converted(made, node, child)
 
     def _fitted(self, term: Term, whole: Shape, node: Expr, child: Expr) -> Term:

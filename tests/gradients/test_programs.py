@@ -90,6 +90,10 @@ PROGRAMS: dict[str, dict[str, Any]] = {
     "out = silu(x[ids, 1:3]) * sum(x, axis=0)[1:3]": {"x": real(3, 4), "ids": np.array([2, 2])},
     "out = x[::2, ::-1] * w[1::2, None]": {"x": real(5, 3), "w": real(6)},
     "out = (x[1:] - x[:-1]) * x[:1] + x[1:-1][:1]": {"x": real(4)},
+    "let t = x[index(0), y][:, None]\nout = w * d / (2 + t * sin(t))": {
+        "x": real(3, 5), "y": np.array([4, 0, 2]), "w": real(3, 4), "d": real(3, 1),
+    },
+    "out = x / (2 + x[index(0), y][:, None])": {"x": real(3, 5), "y": np.array([4, 0, 2])},
     "out = exp(x[index(0), y]) * w": {"x": real(3, 5), "y": np.array([4, 0, 2]), "w": real(3)},
     "out = z[i] * z[0]": {"z": both(4), "i": np.array([0, 3, 3, 1, 0, 0])},
     "out = repeat(x * x, 3, axis=0)": {"x": real(2)},
