@@ -137,6 +137,14 @@ class Rows:
     #: places (norms of 40 heads with rotary embedding: 4096 tokens 24.9 to 24.5 us, 16384 92.9 to 88.5; 1024 tokens
     #: 6.9 to 7.4, so not there).
     crowded_elements: int = 1 << 23
+    #: Threads that an SM then has registers for, where each has several vectors of a row (4096 tokens, caches in fp8,
+    #: 26.8 us, 27.3 with as many registers as the compiler takes).
+    crowded_threads: int = 1024
+    #: Blocks of an SM where segments are reduced in rows of so many threads, and few operands kept (`rms_norm` with fp8
+    #: of groups of 128, 4096 rows of 4096 15.4 us, 16.0 with eight blocks, 16.3 with ten).
+    segmented_block: int = 128
+    segmented_blocks: int = 9
+    few_accesses: int = 4
     #: Elements for each of ``few_threads`` up to which threads are free, so that more share a row (tanh(x) / y of 2000
     #: rows of 256, quantised, 4.7 us, 6.1 with as many threads as for more rows; 256 rows of 4096 bfloat16 to fp8 2.17,
     #: 2.88 with 8; with 32, 3 of 23 programs slower by 5 to 15%).

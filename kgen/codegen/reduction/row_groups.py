@@ -105,6 +105,11 @@ def blocks_per_sm(schedule: RowSchedule) -> int:
     tuning = schedule.target.tuning
     if schedule.shared_operand is not None:
         return tuning.persistent.blocks_per_sm
+    if schedule.gathered and schedule.vectors > 1 and schedule.threads < WARP:
+        return tuning.rows.crowded_threads // schedule.block
+    few = len(schedule.accesses) <= tuning.rows.few_accesses and schedule.block == tuning.rows.segmented_block
+    if schedule.segment_threads and few:
+        return tuning.rows.segmented_blocks
     if schedule.vectors:
         return 0
     threads = tuning.rows.split_resident_threads if schedule.split else tuning.columns.resident_threads
