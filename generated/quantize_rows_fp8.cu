@@ -69,62 +69,22 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// 1 / b within 1 ulp, without checks; 0 where that is less than 2^-126.
-static __device__ __forceinline__ float reciprocal_approx(float b)
+// 1 / b for quotient(); NaN where b is negative, or so small or large that a step might underflow or overflow.
+static __device__ __forceinline__ float positive_reciprocal(float b)
 {
-#if defined(__CUDA_ARCH__)
-    float result;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(b));
-    return result;
-#else
-    return 1.0f / b;
-#endif
+    return b > 1e-10f && b < 1e12f ? 1.0f / b : __int_as_float(0x7fffffff);
 }
 
-// 1 / b within 1 ulp, for quotient_ends(); NaN where b is so small or large that a step might underflow or overflow.
-static __device__ __forceinline__ float reciprocal_within_ulp(float b)
-{
-    return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? reciprocal_approx(b) : __int_as_float(0x7fffffff);
-}
-
-// 1 / b for divide(); NaN where b is so small or large that a step might underflow or overflow.
-static __device__ __forceinline__ float reciprocal(float b)
-{
-    return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? 1.0f / b : __int_as_float(0x7fffffff);
-}
-
-// Two floats between which a / b lies once it is rounded to float; r = reciprocal_within_ulp(b) is not NaN.  Without
-// UseReciprocal, both are that quotient (P. Markstein, 1990), or one that is rounded to 0 or saturated as well.
+// a / b, rounded to nearest (P. Markstein, 1990), with r = positive_reciprocal(b), which is not NaN; NaN where a step
+// overflows.  Quotients that are too small for these steps are 0 in fp8.  Without UseReciprocal, it is divided.
 template <bool UseReciprocal>
-static __device__ __forceinline__ float2 quotient_ends(float a, float b, float r)
+static __device__ __forceinline__ float quotient(float a, float b, float r)
 {
     if (UseReciprocal) {
-        return make_float2(a * (r * (1 - 0x1p-21f)), a * (r * (1 + 0x1p-21f)));
+        const float near = a * r;
+        return fmaf(-fmaf(near, b, -a), r, near);
     }
-    const float inverse = reciprocal(b), q = a * inverse;
-    const bool is_moderate = q != 0 && fabsf(q) < 1e30f;
-    const float near = is_moderate ? fmaf(fmaf(-q, b, a), inverse, q) : q;
-    const float quotient = inverse == inverse ? near : a / b;
-    return make_float2(quotient, quotient);
-}
-
-// Rounds a group of pairs of floats to fp8, four at a time.  Returns whether both floats of every pair round alike.
-template <__nv_fp8_interpretation_t Kind, int N, typename Group>
-static __device__ __forceinline__ bool round_alike(const float2 (&ends)[N], Group& group)
-{
-    unsigned int differ = 0;
-    #pragma unroll
-    for (int j = 0; j < N; j += 4) {
-        const unsigned int below =
-            __nv_cvt_float2_to_fp8x2(make_float2(ends[j].x, ends[j + 1].x), __NV_SATFINITE, Kind) |
-            __nv_cvt_float2_to_fp8x2(make_float2(ends[j + 2].x, ends[j + 3].x), __NV_SATFINITE, Kind) << 16;
-        const unsigned int above =
-            __nv_cvt_float2_to_fp8x2(make_float2(ends[j].y, ends[j + 1].y), __NV_SATFINITE, Kind) |
-            __nv_cvt_float2_to_fp8x2(make_float2(ends[j + 2].y, ends[j + 3].y), __NV_SATFINITE, Kind) << 16;
-        memcpy(&group.at[j], &below, sizeof(below));
-        differ |= below ^ above;
-    }
-    return differ == 0;
+    return a / b;
 }
 
 // a / b, rounded to nearest (P. Markstein, 1990).  r = reciprocal(b) is computed once a row.
@@ -135,6 +95,23 @@ static __device__ __forceinline__ float divide(float a, float b, float r)
         return fmaf(fmaf(-q, b, a), r, q);
     }
     return a == 0 && r == r ? q : a / b;
+}
+
+// Rounds a group of floats to fp8, four at a time.  Returns whether no result is NaN.
+template <__nv_fp8_interpretation_t Kind, int N, typename Group>
+static __device__ __forceinline__ bool round_group(const float (&x)[N], Group& group)
+{
+    const unsigned int to_sign = Kind == __NV_E4M3 ? 0x01010101u : 0x03030303u;  // from the magnitude of the first NaN
+    unsigned int carries = 0;
+    #pragma unroll
+    for (int j = 0; j < N; j += 4) {
+        const unsigned int low = __nv_cvt_float2_to_fp8x2(make_float2(x[j], x[j + 1]), __NV_SATFINITE, Kind);
+        const unsigned int high = __nv_cvt_float2_to_fp8x2(make_float2(x[j + 2], x[j + 3]), __NV_SATFINITE, Kind);
+        const unsigned int word = low | high << 16;
+        memcpy(&group.at[j], &word, sizeof(word));
+        carries |= (word & 0x7f7f7f7fu) + to_sign;
+    }
+    return (carries & 0x80808080u) == 0;
 }
 
 // Writes a group of 4, 8 or 16 bytes at once.  The compiler would put narrow elements together first, or write a group
@@ -213,10 +190,10 @@ static __device__ __forceinline__ void
 quantize_rows_fp8_element(const __nv_bfloat16 x_v,
                           const float t2,
                           const float t2_reciprocal,
-                          float2& q_v)
+                          float& q_v)
 {
     // q = cast<float8_e4m3fn, sat>(x / scale)
-    q_v = quotient_ends<UseReciprocal>(to_float(x_v), t2, t2_reciprocal);
+    q_v = quotient<UseReciprocal>(to_float(x_v), t2, t2_reciprocal);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -283,7 +260,7 @@ quantize_rows_fp8_reduce_regs4096(const __nv_bfloat16* x_ptr,
     // scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 448
     const float t = nan_max(max_v, 1e-12f);
     const float t2 = divide(t, 448.0f, 0.002232143f);
-    const float t2_reciprocal = reciprocal_within_ulp(t2);
+    const float t2_reciprocal = positive_reciprocal(t2);
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
@@ -291,19 +268,19 @@ quantize_rows_fp8_reduce_regs4096(const __nv_bfloat16* x_ptr,
         if (v < 3 || i < layout.width) {
             keep_packed(x_vec[v]);
             Pack<__nv_fp8_e4m3, 8, 8> q_vec;
-            float2 q_ends[8];
+            float q_floats[8];
             bool is_exact = t2_reciprocal == t2_reciprocal;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                quantize_rows_fp8_element<true>(extract(x_vec[v], j), t2, t2_reciprocal, q_ends[j]);
+                quantize_rows_fp8_element<true>(extract(x_vec[v], j), t2, t2_reciprocal, q_floats[j]);
             }
-            is_exact = is_exact & round_alike<__NV_E4M3>(q_ends, q_vec);
+            is_exact = is_exact & round_group<__NV_E4M3>(q_floats, q_vec);
             if (!is_exact) {
                 #pragma unroll
                 for (int j = 0; j < 8; ++j) {
-                    quantize_rows_fp8_element<false>(extract(x_vec[v], j), t2, t2_reciprocal, q_ends[j]);
+                    quantize_rows_fp8_element<false>(extract(x_vec[v], j), t2, t2_reciprocal, q_floats[j]);
                 }
-                round_alike<__NV_E4M3>(q_ends, q_vec);
+                round_group<__NV_E4M3>(q_floats, q_vec);
             }
             store_words(q_row + i, q_vec);
         }

@@ -76,62 +76,39 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// 1 / b within 1 ulp, without checks; 0 where that is less than 2^-126.
-static __device__ __forceinline__ float reciprocal_approx(float b)
+// 1 / b for quotient(); NaN where b is negative, or so small or large that a step might underflow or overflow.
+static __device__ __forceinline__ float positive_reciprocal(float b)
 {
-#if defined(__CUDA_ARCH__)
-    float result;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(b));
-    return result;
-#else
-    return 1.0f / b;
-#endif
+    return b > 1e-10f && b < 1e12f ? 1.0f / b : __int_as_float(0x7fffffff);
 }
 
-// 1 / b within 1 ulp, for quotient_ends(); NaN where b is so small or large that a step might underflow or overflow.
-static __device__ __forceinline__ float reciprocal_within_ulp(float b)
-{
-    return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? reciprocal_approx(b) : __int_as_float(0x7fffffff);
-}
-
-// 1 / b for divide(); NaN where b is so small or large that a step might underflow or overflow.
-static __device__ __forceinline__ float reciprocal(float b)
-{
-    return fabsf(b) > 1e-10f && fabsf(b) < 1e12f ? 1.0f / b : __int_as_float(0x7fffffff);
-}
-
-// Two floats between which a / b lies once it is rounded to float; r = reciprocal_within_ulp(b) is not NaN.  Without
-// UseReciprocal, both are that quotient (P. Markstein, 1990), or one that is rounded to 0 or saturated as well.
+// a / b, rounded to nearest (P. Markstein, 1990), with r = positive_reciprocal(b), which is not NaN; NaN where a step
+// overflows.  Quotients that are too small for these steps are 0 in fp8.  Without UseReciprocal, it is divided.
 template <bool UseReciprocal>
-static __device__ __forceinline__ float2 quotient_ends(float a, float b, float r)
+static __device__ __forceinline__ float quotient(float a, float b, float r)
 {
     if (UseReciprocal) {
-        return make_float2(a * (r * (1 - 0x1p-21f)), a * (r * (1 + 0x1p-21f)));
+        const float near = a * r;
+        return fmaf(-fmaf(near, b, -a), r, near);
     }
-    const float inverse = reciprocal(b), q = a * inverse;
-    const bool is_moderate = q != 0 && fabsf(q) < 1e30f;
-    const float near = is_moderate ? fmaf(fmaf(-q, b, a), inverse, q) : q;
-    const float quotient = inverse == inverse ? near : a / b;
-    return make_float2(quotient, quotient);
+    return a / b;
 }
 
-// Rounds a group of pairs of floats to fp8, four at a time.  Returns whether both floats of every pair round alike.
+// Rounds a group of floats to fp8, four at a time.  Returns whether no result is NaN.
 template <__nv_fp8_interpretation_t Kind, int N, typename Group>
-static __device__ __forceinline__ bool round_alike(const float2 (&ends)[N], Group& group)
+static __device__ __forceinline__ bool round_group(const float (&x)[N], Group& group)
 {
-    unsigned int differ = 0;
+    const unsigned int to_sign = Kind == __NV_E4M3 ? 0x01010101u : 0x03030303u;  // from the magnitude of the first NaN
+    unsigned int carries = 0;
     #pragma unroll
     for (int j = 0; j < N; j += 4) {
-        const unsigned int below =
-            __nv_cvt_float2_to_fp8x2(make_float2(ends[j].x, ends[j + 1].x), __NV_SATFINITE, Kind) |
-            __nv_cvt_float2_to_fp8x2(make_float2(ends[j + 2].x, ends[j + 3].x), __NV_SATFINITE, Kind) << 16;
-        const unsigned int above =
-            __nv_cvt_float2_to_fp8x2(make_float2(ends[j].y, ends[j + 1].y), __NV_SATFINITE, Kind) |
-            __nv_cvt_float2_to_fp8x2(make_float2(ends[j + 2].y, ends[j + 3].y), __NV_SATFINITE, Kind) << 16;
-        memcpy(&group.at[j], &below, sizeof(below));
-        differ |= below ^ above;
+        const unsigned int low = __nv_cvt_float2_to_fp8x2(make_float2(x[j], x[j + 1]), __NV_SATFINITE, Kind);
+        const unsigned int high = __nv_cvt_float2_to_fp8x2(make_float2(x[j + 2], x[j + 3]), __NV_SATFINITE, Kind);
+        const unsigned int word = low | high << 16;
+        memcpy(&group.at[j], &word, sizeof(word));
+        carries |= (word & 0x7f7f7f7fu) + to_sign;
     }
-    return differ == 0;
+    return (carries & 0x80808080u) == 0;
 }
 
 // Writes a group of 4, 8 or 16 bytes at once.  The compiler would put narrow elements together first, or write a group
@@ -258,10 +235,10 @@ static __device__ __forceinline__ void
 rms_norm_per_block_quant_element(const float y_v,
                                  const float scale_out,
                                  const float scale_out_reciprocal,
-                                 float2& out_1_v)
+                                 float& out_1_v)
 {
     // out = merge(cast<float8_e4m3fn, sat>(y / expand(scale, axis=-1)))
-    out_1_v = quotient_ends<UseReciprocal>(y_v, scale_out, scale_out_reciprocal);
+    out_1_v = quotient<UseReciprocal>(y_v, scale_out, scale_out_reciprocal);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -361,28 +338,28 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
     // scale: float = max(max(abs(y), axis=-1), 1e-12) / 448
     const float t3 = nan_max(max_v, 1e-12f);
     const float scale_out = divide(t3, 448.0f, 0.002232143f);
-    const float scale_out_reciprocal = reciprocal_within_ulp(scale_out);
+    const float scale_out_reciprocal = positive_reciprocal(scale_out);
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (thread / 4 * 16 + v * 4 + thread % 4);
         if (has_segment) {
             Pack<__nv_fp8_e4m3, 8, 8> out_1_vec;
-            float2 out_1_ends[8];
+            float out_1_floats[8];
             bool is_exact = scale_out_reciprocal == scale_out_reciprocal;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 rms_norm_per_block_quant_element<true>(y_kept[v][j], scale_out, scale_out_reciprocal,
-                                                       out_1_ends[j]);
+                                                       out_1_floats[j]);
             }
-            is_exact = is_exact & round_alike<__NV_E4M3>(out_1_ends, out_1_vec);
+            is_exact = is_exact & round_group<__NV_E4M3>(out_1_floats, out_1_vec);
             if (!is_exact) {
                 #pragma unroll
                 for (int j = 0; j < 8; ++j) {
                     rms_norm_per_block_quant_element<false>(y_kept[v][j], scale_out, scale_out_reciprocal,
-                                                            out_1_ends[j]);
+                                                            out_1_floats[j]);
                 }
-                round_alike<__NV_E4M3>(out_1_ends, out_1_vec);
+                round_group<__NV_E4M3>(out_1_floats, out_1_vec);
             }
             store_words(out_1_row + i, out_1_vec);
         }

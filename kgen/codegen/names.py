@@ -87,11 +87,6 @@ def new_vector(name: str) -> str:
     return f"{name}_newvec"
 
 
-def ends(name: str) -> str:
-    """Pairs of floats between which the results of a group lie."""
-    return f"{name}_ends"
-
-
 def floats(name: str) -> str:
     """A group of results before they are rounded together."""
     return f"{name}_floats"

@@ -1,5 +1,5 @@
-// Adds a block's sums to elements, two at a time: single halves would take a loop.  Words at the ends may be shared with
-// other memory.
+// Adds a block's sums to elements, two at a time: single halves would take a loop.  Words at the ends may be shared
+// with other memory.
 static __device__ __forceinline__ void add_sums(__half* to, const float* sums, int count)
 {
 #if defined(__CUDA_ARCH__)

@@ -20,7 +20,7 @@ from kgen.codegen.helpers import (
     helper_texts,
 )
 from kgen.codegen.reduction.accumulators import accumulator, with_shared_count
-from kgen.codegen.reduction.narrow import ENDS, ROUND
+from kgen.codegen.reduction.narrow import QUOTIENT, ROUND_GROUP
 from kgen.codegen.reduction.two_steps import two_steps
 from kgen.codegen.spelling import ROWS, Expr, constant, register_type, spell, storage_type
 from kgen.dtypes import BOOL, BY_NAME, COMPLEX64, COMPLEX128, DTYPES, FLOAT32, FLOAT64, INT8, INT32, INT64, DType
@@ -86,8 +86,10 @@ def test_helpers_and_files_agree() -> None:
         "divide_moderate",
         "divide_quotient",
         "divide_group",
-        ENDS,
-        ROUND,
+        QUOTIENT,
+        ROUND_GROUP,
+        "add_sums_f16",
+        "add_sums_bf16",
         *CLUSTER,
         *OVERLAP,
         "exp_scaled_2_24",

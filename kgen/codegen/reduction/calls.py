@@ -11,7 +11,7 @@ from kgen.codegen.arguments import Argument
 from kgen.codegen.element import Element, Statement
 from kgen.codegen.layouts import call_lines
 from kgen.codegen.reduction.context import Call, Declared, Stored
-from kgen.codegen.reduction.narrow import ROUND, ROUND_GROUP, rounded
+from kgen.codegen.reduction.narrow import rounded
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import Places
@@ -80,10 +80,10 @@ class Functions:
         name: str,
         sinks: Sequence[int],
         states: States | None = None,
-        ends: Mapping[int, int] = MappingProxyType({}),
+        narrow: Mapping[int, int] = MappingProxyType({}),
         by_group: bool = True,
     ) -> Element:
-        """Write a function.  ``place``: the number of rounds before it.  ``ends``: as of a ``Section``."""
+        """Write a function.  ``place``: the number of rounds before it.  ``narrow``: as of a ``Section``."""
         step, kept_by = self.parts.step, self.values.kept
         given = {n for n, made in kept_by.items() if made < place}
         kept = [n for n, made in kept_by.items() if made == place]
@@ -96,8 +96,8 @@ class Functions:
             title = _TITLES.get(place) or _title(step, sinks)
         by_group = by_group and self.by_group and place == len(self.parts.rounds)
         section = Section(
-            name, title, sinks, states, self.values.rows, given, kept, by_group=by_group, ends=ends, picks=self.picks,
-            short=self.short,
+            name, title, sinks, states, self.values.rows, given, kept, by_group=by_group, narrow=narrow,
+            picks=self.picks, short=self.short,
         )  # fmt: skip
         found = self.declare(write_section(self.parts, section, self.statements))
         self.written.append(found)
@@ -152,8 +152,7 @@ class Calls:
     kept_name: Callable[[str], str] = names.kept
     gathered: Mapping[int, str] = MappingProxyType({})
     states: States = field(default_factory=dict)
-    ends: Set[int] = frozenset()  # the outputs whose elements are first two floats
-    rounded: Set[int] = frozenset()  # those whose elements are first floats
+    rounded: Set[int] = frozenset()  # the outputs whose elements are first floats
 
     def call(self, function: Element, variant: str = "") -> Call:
         """``variant``: its template arguments."""
@@ -194,8 +193,6 @@ class Calls:
         several = self.operands.schedule.group > 1
         if self.operands.is_sum(access):
             return f"{self.operands.column_sum(access)}.at[{'j' if several else '0'}]"
-        if access in self.ends:
-            return f"{names.ends(self.operands.labels[access])}[j]"
         if access in self.rounded:
             return f"{names.floats(self.operands.labels[access])}[j]"
         if self.operands.is_grouped(access) and several:
@@ -226,11 +223,11 @@ def final_packs(
     operands: Operands,
     places: Places,
     stores: Sequence[int],
-    ends: Mapping[int, int] = MappingProxyType({}),
+    narrow: Mapping[int, int] = MappingProxyType({}),
     floats: Set[int] = frozenset(),
 ) -> tuple[Stored, ...]:
-    """The packs that collect the elements of outputs.  ``ends``: as of a ``Section``; ``floats``: the stores of floats
-    that are rounded to fp8."""
+    """The packs that collect the elements of outputs.  ``narrow``: as of a ``Section``; ``floats``: the stores of
+    floats that are rounded to fp8."""
     found: list[Stored] = []
     stores = [n for n in stores if not operands.step.graph.ops[n].places]
     parts = [] if operands.schedule.is_column else _parts_of_one_array(operands, stores)
@@ -240,15 +237,10 @@ def final_packs(
             place, pack = f"{places.base_of(access)} + {places.along(access, '')}", operands.written(access)
             by_words = n in parts or (not operands.schedule.is_column and _stores_bytes(operands, access))
             stored = Stored(operands.pack(access), pack, place, by_words=by_words)
-            if n in ends:
-                pairs = names.ends(operands.labels[access])
-                stored = replace(
-                    stored, ends=pairs, rounded=rounded(operands.operand(access).dtype, ROUND, pairs, pack)
-                )
             if n in floats:
                 taken = names.floats(operands.labels[access])
-                call = rounded(operands.operand(access).dtype, ROUND_GROUP, taken, pack)
-                stored = replace(stored, floats=taken, rounded=call)
+                call = rounded(operands.operand(access).dtype, taken, pack)
+                stored = replace(stored, floats=taken, rounded=call, is_quotient=n in narrow)
             found.append(stored)
     return tuple(found)
 

@@ -131,15 +131,15 @@ class Stored:
     """A pack that collects results, and the place that it is stored to.
 
     ``row``: the row at a computed place in which ``place`` is an index.  ``by_words``: whether ``store_words``
-    writes it.  ``ends``: the array of pairs of floats between which they lie; ``floats``: that of the floats
-    that they are; the call ``rounded`` rounds these into the pack.
+    writes it.  ``floats``: the array of floats that the call ``rounded`` rounds into the pack; ``is_quotient``:
+    whether these are divided again where that says so.
     """
 
     type: str
     name: str
     place: str
-    ends: str = ""
     floats: str = ""
     rounded: str = ""
     row: str = ""
     by_words: bool = False
+    is_quotient: bool = False

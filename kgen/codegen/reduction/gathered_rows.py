@@ -105,7 +105,7 @@ class GatheredRows:
         if number not in self.rounded:
             return found
         floats = names.floats(self.labels[number])
-        return replace(found, floats=floats, rounded=rounded(self.operand(number).dtype, ROUND_GROUP, floats, pack))
+        return replace(found, floats=floats, rounded=rounded(self.operand(number).dtype, floats, pack))
 
     @property
     def elements(self) -> Mapping[int, str]:

@@ -1,9 +1,7 @@
 """Groups of results that are stored as fp8, to nearest, saturated: they are rounded four at a time.
 
-An exact division is slow, and few bits of a quotient are left.  So a group of dividends is multiplied by two numbers
-just below and above the divisor's reciprocal.  Where both products of an element round to the same fp8, so does the
-quotient between them.  Results of int8 are no faster so: values of 16 bits have many quotients halfway between two
-integers.
+An exact division is slow, and few bits of a quotient are left.  So a group of dividends is multiplied by the divisor's
+reciprocal and corrected, without a check of each; where a result of the group is NaN, it is divided.
 """
 
 from __future__ import annotations
@@ -14,18 +12,18 @@ from kgen.codegen.reduction.parts import Parts, is_division
 from kgen.dtypes import FLOAT32, DType
 from kgen.ir.graph import CastMode, Op
 
-#: The helpers that give both products, and that round those of a group; and the one that rounds other groups.
-ENDS, ROUND, ROUND_GROUP = "quotient_ends", "round_alike", "round_group"
+#: The helpers that give a quotient, and that round those of a group.
+QUOTIENT, ROUND_GROUP = "quotient", "round_group"
 
 
 def is_fp8(dtype: DType) -> bool:
     return dtype.is_float and dtype.size == 1
 
 
-def rounded(dtype: DType, function: str, floats: str, group: str) -> str:
-    """The call that rounds floats, or pairs of them, to a group of results."""
+def rounded(dtype: DType, floats: str, group: str) -> str:
+    """The call that rounds floats to a group of results, and says whether no result is NaN."""
     kind = dtype.storage.removeprefix("__nv_fp8_").upper()
-    return f"{function}<__NV_{kind}>({floats}, {group})"
+    return f"{ROUND_GROUP}<__NV_{kind}>({floats}, {group})"
 
 
 def narrow_stores(parts: Parts, stores: Iterable[int]) -> dict[int, int]:
@@ -36,7 +34,8 @@ def narrow_stores(parts: Parts, stores: Iterable[int]) -> dict[int, int]:
         quotient = ops[ops[n].args[0]].args[0]
         if not ops[n].places and uses[quotient] == 1 and _is_divided(parts, quotient):
             found[n] = quotient
-    return found
+    alone = _narrow_divisors(parts, found.values())
+    return {n: quotient for n, quotient in found.items() if ops[quotient].args[1] in alone}
 
 
 def rounded_stores(ops: Sequence[Op], stores: Iterable[int]) -> frozenset[int]:
@@ -55,16 +54,16 @@ def _uses(ops: Sequence[Op]) -> list[int]:
     return uses
 
 
-def narrow_divisors(parts: Parts, divisions: Collection[int]) -> frozenset[int]:
-    """The divisors of these divisions by which nothing else is divided."""
-    ops = parts.step.graph.ops
-    others = {by for by in parts.divisors for n, op in enumerate(ops) if n not in divisions and is_division(op, by)}
-    return frozenset({ops[n].args[1] for n in divisions} - others)
-
-
 def _is_divided(parts: Parts, number: int) -> bool:
     """Whether an op divides by a value of its row or segment."""
     op = parts.step.graph.ops[number]
     by = op.args[-1] if op.args else number
     approximate = by in parts.sum_divisors or parts.divides_scaled(number, by)
     return by in parts.divisors and is_division(op, by) and not approximate
+
+
+def _narrow_divisors(parts: Parts, divisions: Collection[int]) -> frozenset[int]:
+    """The divisors of these divisions by which nothing else is divided."""
+    ops = parts.step.graph.ops
+    others = {by for by in parts.divisors for n, op in enumerate(ops) if n not in divisions and is_division(op, by)}
+    return frozenset({ops[n].args[1] for n in divisions} - others)

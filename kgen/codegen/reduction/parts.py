@@ -23,7 +23,8 @@ class Parts:
     an op is computed for each element of a row; ``of_segment``: for each segment.  ``common``: uniform ops that rounds
     or elements need; stores of one element a row may need further uniform ops.  ``divisors``: the common ops that
     elements are divided by; ``sum_divisors``: divisors that are the sum of their dividends, as in softmax.
-    ``narrow_divisors``: those of quotients that are only stored as 8 bits.  ``summed_exps``: exponentials that are only
+    ``narrow_divisors``: those of quotients that are only stored as 8 bits; ``rounded``: the stores of floats that are
+    rounded to fp8 by groups.  ``summed_exps``: exponentials that are only
     summed.  ``scaled_exps``: those that are scaled by 2^24, for 16-bit quotients.  ``rows``: the ops that move rows at
     computed places, which are found once a row.
     """
@@ -127,7 +128,7 @@ class Parts:
         quotient = f"{'0x1p-24f' if scaled else '1.0f'} / {value}"
         if number in self.sum_divisors:
             return quotient
-        return f"reciprocal_within_ulp({value})" if number in self.narrow_divisors else f"reciprocal({value})"
+        return f"{'positive_' if number in self.narrow_divisors else ''}reciprocal({value})"
 
     def is_expensive(self, number: int, given: Set[int] = frozenset()) -> bool:
         """Whether computing the op for an element takes more than a few instructions: functions, and float64, whose

@@ -14,7 +14,7 @@ from kgen.codegen.reduction.context import Declared, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.gathered_rows import GatheredRows
 from kgen.codegen.reduction.guarded_stores import GuardedStores
-from kgen.codegen.reduction.narrow import ROUND_GROUP, narrow_divisors, narrow_stores
+from kgen.codegen.reduction.narrow import ROUND_GROUP, narrow_stores
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.peel import EdgeElements
@@ -68,7 +68,7 @@ class RowKernel:
     writer: Writer
     rounds: Rounds
     segments: Segments
-    ends: Mapping[int, int]
+    narrow: Mapping[int, int]
 
     @staticmethod
     def of(facts: Facts, short: ShortResults = NO_SHORT_RESULTS) -> RowKernel:
@@ -77,11 +77,11 @@ class RowKernel:
         at = start_of_group(schedule, "v" if schedule.vectors > 1 else "") if is_exact(schedule) else "i"
         places, gathered = RowPlaces(operands, at), GatheredRows.of(operands, at)
         whole = Parts.of(facts.step, rows=gathered.labels)
-        ends = narrow_stores(whole, whole.varying_stores) if stores_words(operands) else {}
+        narrow = narrow_stores(whole, whole.varying_stores) if stores_words(operands) else {}
         parts = replace(
             whole,
-            narrow_divisors=narrow_divisors(whole, ends.values()),
-            rounded=rounded_groups(operands, whole.varying_stores, gathered.labels) - ends.keys(),
+            narrow_divisors=frozenset(whole.step.graph.ops[n].args[1] for n in narrow.values()),
+            rounded=rounded_groups(operands, whole.varying_stores, gathered.labels),
         )
         gathered = replace(gathered, rounded=parts.rounded)
         batch = walked_at_once(facts, parts, gathered)
@@ -103,7 +103,7 @@ class RowKernel:
         segments = Segments.of(facts, parts, registers, rounds)
         return RowKernel(
             facts, parts, operands, places, registers, gathered, values, functions, calls, edges, writer, rounds,
-            segments, ends
+            segments, narrow
         )  # fmt: skip
 
     def describe(self) -> Described:
@@ -261,16 +261,15 @@ class RowKernel:
         """How the elements of outputs of whole rows are written."""
         if not stores:
             return None
-        ends = self.ends
-        function = self.functions.write(len(self.parts.rounds), f"{self.facts.base}_element", stores, ends=ends)
+        narrow = self.narrow
+        function = self.functions.write(len(self.parts.rounds), f"{self.facts.base}_element", stores, narrow=narrow)
         whole = [n for n in stores if not self.facts.step.graph.ops[n].places]
-        self.calls.ends = {access_of(self.facts.step, n) for n in ends}
         self.calls.rounded = {access_of(self.facts.step, n) for n in whole if n in self.parts.rounded}
         flags = [a.name for a in function.arguments if a.kind == "is_exact"]
-        is_exact_division = next(iter(flags), "is_exact" if ends else "")
+        is_exact_division = next(iter(flags), "is_exact" if narrow else "")
         late = self.keep_late(reads_of(function))
         reads = (*self.registers.again(reads_of(function)), *self.gathered.again(function))
-        own = final_packs(self.operands, self.places, stores, ends, self.parts.rounded)
+        own = final_packs(self.operands, self.places, stores, narrow, self.parts.rounded)
         packs = (*own, *self.gathered.stored(stores))
         self.writer.helpers += [ROUND_GROUP] if any(pack.floats for pack in own) else []
         self.writer.helpers += [STORE_WORDS] if any(pack.by_words for pack in packs) else []

@@ -17,7 +17,7 @@ from kgen.codegen.expressions import Spelling, call, infix
 from kgen.codegen.gathers import sources
 from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.reduction.accumulators import Accumulator
-from kgen.codegen.reduction.narrow import ENDS, ROUND
+from kgen.codegen.reduction.narrow import QUOTIENT
 from kgen.codegen.reduction.parts import Parts, is_division
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.codegen.spelling import Expr, register_type, storage_type
@@ -55,7 +55,7 @@ class SectionWriter(Writer):
 
     ``states``: for each reduction, its accumulator and its state's name.  ``reciprocals``: the parameter with each
     divisor's reciprocal.  ``is_exact_division``: the parameter that says whether multiplying a group by these is exact.
-    ``ends``: the divisions of which the two ends are wanted.  ``rounded``: the stores that take floats.
+    ``narrow``: the divisions whose quotients are rounded further.  ``rounded``: the stores that take floats.
     ``sums``: those that add to a sum.  ``picks``: whether elements are extracted from words.
     """
 
@@ -65,14 +65,14 @@ class SectionWriter(Writer):
     summed_exps: Set[int] = frozenset()
     scaled_exps: Set[int] = frozenset()
     is_exact_division: str | None = None
-    ends: Set[int] = frozenset()
+    narrow: Set[int] = frozenset()
     rounded: Set[int] = frozenset()
     sums: Set[int] = frozenset()
     picks: bool = False
 
     def _spelled(self, number: int) -> Spelling:
         op = self.step.graph.ops[number]
-        if number in self.rounded_casts or (op.name == "cast" and op.args[0] in self.ends):
+        if number in self.rounded_casts:
             return Spelling(self.exprs[op.args[0]])  # rounded with the others of its group
         if self.picks and op.name == "cast" and op.dtype is FLOAT32:
             source = self.step.graph.ops[op.args[0]]
@@ -98,8 +98,8 @@ class SectionWriter(Writer):
         """A division by what the row or segment shares, whose reciprocal is computed once."""
         dividend, by = self.step.graph.ops[number].args
         operands = [self.exprs[dividend], self.exprs[by], Expr(self.reciprocals[by], PRIMARY)]
-        if number in self.ends:
-            return Spelling(call(f"{ENDS}<UseReciprocal>", operands), (ENDS,))
+        if number in self.narrow:
+            return Spelling(call(f"{QUOTIENT}<UseReciprocal>", operands), (QUOTIENT,))
         if dividend in self.scaled_exps:
             return Spelling(infix("*", operands[0], operands[2]))
         if by in self.sum_divisors:
@@ -136,8 +136,8 @@ class Section:
 
     ``states``: for each reduction, its accumulator and its state's name.  ``rows``: the names of a row's values.
     ``given``: values that an earlier function has ``kept``.  ``by_group``: whether a group is divided on a fast path,
-    and again without it if that is not exact.  ``ends``: the stores that take two floats between which their quotient
-    lies, each with the division.  ``picks``: whether elements are extracted from 32-bit words.
+    and again without it if that is not exact.  ``narrow``: the stores of quotients that are rounded further, each
+    with the division.  ``picks``: whether elements are extracted from 32-bit words.
     """
 
     name: str
@@ -148,7 +148,7 @@ class Section:
     given: Set[int] = frozenset()
     kept: Sequence[int] = ()
     by_group: bool = False
-    ends: Mapping[int, int] = field(default_factory=dict)
+    narrow: Mapping[int, int] = field(default_factory=dict)
     picks: bool = False
     short: ShortResults = NO_SHORT_RESULTS
 
@@ -159,7 +159,7 @@ def write_section(parts: Parts, section: Section, statements: Sequence[Statement
     writer = SectionWriter(
         parts.step, statements, states=dict(section.states), sum_divisors=parts.sum_divisors,
         summed_exps=parts.summed_exps | (parts.scaled_exps - scaled), scaled_exps=scaled, picks=section.picks,
-        short=section.short, ends=frozenset(section.ends.values()), rounded=parts.rounded,
+        short=section.short, narrow=frozenset(section.narrow.values()), rounded=parts.rounded,
         sums=frozenset(n for n in section.sinks if parts.step.is_sum(n)),
     )  # fmt: skip
     selected = parts.behind([*section.sinks, *section.kept], section.given)
@@ -175,10 +175,9 @@ def write_section(parts: Parts, section: Section, statements: Sequence[Statement
     writer.body += [f"{a.name} = {writer.exprs[int(a.key)].code};" for a in arguments if a.kind == "keep"]
     mine = [section.states[n][0] for n in section.sinks if n in section.states]
     helpers = [h for m in mine for h in (*m.part_helpers, *m.all_helpers)]
-    helpers += [ROUND] if section.ends else []
     parameters = tuple(a.declaration for a in arguments)
     one_line = len(section.name) + 2 + len(", ".join(parameters)) <= MAX_COLUMNS
-    title, by_reciprocal = names.comment(section.title), writer.is_exact_division is not None or bool(section.ends)
+    title, by_reciprocal = names.comment(section.title), writer.is_exact_division is not None or bool(section.narrow)
     return Element(
         ElementContext(section.name, (title,), parameters, one_line, tuple(writer.body), by_reciprocal),
         tuple(arguments),
@@ -223,7 +222,7 @@ def _values(writer: SectionWriter, parts: Parts, section: Section, selected: Seq
 def _divides_exactly(writer: SectionWriter, parts: Parts, selected: Sequence[int]) -> bool:
     """Whether some quotient by a reciprocal is wanted to the last bit."""
     by, ops = writer.reciprocals.keys() - parts.sum_divisors, parts.step.graph.ops
-    return any(is_division(ops[n], d) for d in by for n in selected if n not in writer.ends)
+    return any(is_division(ops[n], d) for d in by for n in selected if n not in writer.narrow)
 
 
 def _at_places(writer: SectionWriter, parts: Parts, selected: Sequence[int]) -> list[Argument]:
@@ -264,8 +263,7 @@ def _sinks(writer: SectionWriter, step: ReductionStep, section: Section) -> list
             name = names.column_sum if summed else names.new_value if reads else names.value
             result = writer.unique(name(operand.name))
             writer.places[step.accesses[access].operand] = result
-            floats = "float2" if number in section.ends else "float" if number in writer.rounded else ""
-            c_type = floats or storage_type(operand.dtype)
+            c_type = "float" if number in writer.rounded else storage_type(operand.dtype)
             arguments.append(Argument("write", access, f"{c_type}& {result}"))
     for number in section.kept:
         value = writer.unique(names.kept(kept_name(step, number)))
