@@ -11,6 +11,7 @@ import kgen
 from kgen.dtypes import BFLOAT16
 from kgen.ir.rounding import numpy_dtype
 from kgen.runtime.cuda.driver import probe
+from tests.forced import forced
 
 Array = np.ndarray[Any, Any]
 on_gpu = [pytest.mark.gpu, pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU")]
@@ -158,3 +159,17 @@ def test_one_temporary_at_several_places(device: str) -> None:
     found = kgen.jit(text, device=device)(x=x, j=np.arange(16) % 5, w=w, i=i, o=o)
     np.testing.assert_array_equal(found, t - t.sum(1, keepdims=True))
     np.testing.assert_array_equal(o[:2], (t - t.sum(1, keepdims=True)).max(1))
+
+
+@pytest.mark.parametrize("columns", [8, 24, 128])
+def test_many_rows_have_the_bits_of_few(device: str, columns: int) -> None:
+    """Beside many rows, a thread has two vectors, which it adds as two threads would."""
+    rng = np.random.default_rng(columns)
+    x, table = (rng.standard_normal((rows, columns), dtype="float32") for rows in (len(PLACES), 7))
+    text = "out = x * rsqrt(mean(x * x, axis=1, keepdims=true)) * table[i] + max(x, axis=1, keepdims=true)"
+    few = kgen.jit(text, device=device, fmad=False)(x=x, i=PLACES, table=table)
+    k: Any = kgen.jit(text, device=device, fmad=False)
+    with forced({"rows": {"crowded_elements": 1}}):
+        schedule = k.explain(x=x, i=PLACES, table=table).to_dict()["kernels"][0]["schedule"]
+        assert schedule["vectors"] == 2
+        np.testing.assert_array_equal(k(x=x, i=PLACES, table=table), few)

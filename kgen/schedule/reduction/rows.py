@@ -211,10 +211,9 @@ def _mapping_by_length(facts: RowFacts, traversal: RowTraversal) -> ThreadMappin
     read = facts.bytes_of(facts.varying(traversal.own)) or kept
     as_much = max((facts.itemsizes[i] for i in facts.written), default=0) >= read
     if facts.along and traversal.has_whole_vectors and traversal.anchor is None:
-        one = _one_vector(facts, width // group)
-        if one is not None:
-            pairs = one > 1 and _takes_pairs(facts)
-            return one_row_mapping(one // 2 if pairs else one, 2 if pairs else 1, tuning=tuning)
+        beside = _beside_places(facts, width // group)
+        if beside is not None:
+            return beside
         weighted = bool(facts.written) and traversal.weights > 0
         found = map_few_vectors(width // group, in_pairs=as_much or weighted, tuning=tuning)
         if found is not None:
@@ -241,15 +240,18 @@ def _mapping_by_length(facts: RowFacts, traversal: RowTraversal) -> ThreadMappin
     )
 
 
-def _one_vector(facts: RowFacts, count: int) -> int | None:
-    """The threads of a row of ``count`` vectors that also reads rows at computed places: one vector each, which leaves
-    registers for those of all rows; None for longer rows, and without such rows.
+def _beside_places(facts: RowFacts, count: int) -> ThreadMapping | None:
+    """The mapping of a row of ``count`` vectors that also reads rows at computed places: a thread for each, which
+    leaves registers for those of all rows; None for longer rows, and without such rows.
 
     Norms of heads of 128 with rotary embedding, 40 heads: 128 tokens 1.83 us, with two vectors 2.22; 16384 93 and 102.
     """
     ops = facts.step.graph.ops
     gathers = any(isinstance(op.attr, Gather) and row_axis(facts.step, n) is not None for n, op in enumerate(ops))
-    return 1 << (count - 1).bit_length() if gathers and count <= WARP else None
+    if not gathers or count > WARP:
+        return None
+    threads, vectors = 1 << (count - 1).bit_length(), 2 if count > 1 and _takes_pairs(facts) else 1
+    return one_row_mapping(threads // vectors, vectors, tuning=facts.tuning.rows)
 
 
 def _takes_pairs(facts: RowFacts) -> bool:
