@@ -46,30 +46,43 @@ class ExtentClass:
     extents: Mapping[str, Any]
     lowered: Lowered
 
-    def has(self, values: tuple[int, ...]) -> bool:
-        """Whether extents are in this class, with arrays at aligned addresses."""
-        apart = _rows_apart(
-            self.lowered, {**self.lowered.sizes.extents, **dict(zip(self.inputs, values, strict=False))}
-        )
+    def has(self, values: tuple[int, ...], *, dense: bool = False) -> bool:
+        """Whether extents are in this class, with arrays at aligned addresses.  ``dense``: as :func:`_rows_apart`."""
+        extents = {**self.lowered.sizes.extents, **dict(zip(self.inputs, values, strict=False))}
+        apart = _rows_apart(self.lowered, extents, dense=dense)
         return self.trace.holds((*values, *(apart.get(name, ALIGNED) for name in self.inputs[len(values) :])))
 
 
 def extent_classes(lowered: Lowered, operands: Operands) -> tuple[ExtentClass, ...]:
     """The class of the extents that were assumed, and those of samples."""
-    first = _extent_class(lowered, operands, {})
+    first = _extent_class(lowered, operands, {}, dense=True)
     assert first is not None
     found = [first]
     dims = open_dims(lowered)
-    step = next(n for n in range(1, len(SAMPLES) + 1) if len(SAMPLES[::n]) ** len(dims) <= _MOST_TRIES)
-    # With rows anywhere apart, one row is a case of several.
-    least = {} if lowered.batch is None or not lowered.batch.apart else {lowered.batch.dim: 2}
-    samples = [[n for n in SAMPLES[::step] if n >= least.get(dim, 1)] for dim in dims]
-    for values in product(*samples) if dims else ():
-        if prod(values) <= _MOST_ELEMENTS and not any(one.has(values) for one in found):
-            one = _extent_class(lowered, operands, dict(zip(dims, values, strict=True)))
+    for values, dense in _samples(lowered, dims):
+        if not any(one.has(values, dense=dense) for one in found):
+            one = _extent_class(lowered, operands, dict(zip(dims, values, strict=True)), dense=dense)
             if one is not None and len(set(_kernels([*found, one]))) <= _MOST_KERNELS:
                 found.append(one)
     return tuple(found)
+
+
+def _samples(lowered: Lowered, dims: Sequence[str]) -> Iterator[tuple[tuple[int, ...], bool]]:
+    """Extents of these dimensions to try, and whether rows that may lie anywhere apart are dense.
+
+    Dense rows of odd lengths begin alike in all arrays, so these have kernels of their own, ahead of others.
+    """
+    if not dims:
+        return
+    step = next(n for n in range(1, len(SAMPLES) + 1) if len(SAMPLES[::n]) ** len(dims) <= _MOST_TRIES)
+    # With rows anywhere apart, one row is a case of several.
+    least = {} if lowered.batch is None or not lowered.batch.apart else {lowered.batch.dim: 2}
+    for values in product(*([n for n in SAMPLES[::step] if n >= least.get(dim, 1)] for dim in dims)):
+        if prod(values) <= _MOST_ELEMENTS:
+            extents = {**lowered.sizes.extents, **dict(zip(dims, values, strict=True))}
+            widths = _rows_apart(lowered, extents, dense=True).values()
+            yield from [(values, True)] if any(width > 1 and width % 2 for width in widths) else []
+            yield values, False
 
 
 def kernels_of(classes: tuple[ExtentClass, ...]) -> list[tuple[int, Schedule]]:
@@ -99,14 +112,14 @@ def apart_name(operand: str) -> str:
     return f"{operand}_apart"
 
 
-def _rows_apart(lowered: Lowered, extents: Mapping[str, int]) -> dict[str, int]:
-    """How far apart rows are assumed to be, as far as it is open: as aligned as dense rows are, and none like another.
-    By the names of these numbers."""
+def _rows_apart(lowered: Lowered, extents: Mapping[str, int], *, dense: bool) -> dict[str, int]:
+    """How far apart rows are assumed to be, as far as it is open: ``dense``, or as aligned as dense rows are, and none
+    like another.  By the names of these numbers."""
     if lowered.batch is None:
         return {}
     shapes = {o.name: o.shape for o in lowered.specialised.graph.operands}
     return {
-        apart_name(name): (2 * n + 3) * concrete(shapes[name], extents)[-1]
+        apart_name(name): (1 if dense else 2 * n + 3) * concrete(shapes[name], extents)[-1]
         for n, name in enumerate(lowered.batch.apart)
     }
 
@@ -129,8 +142,13 @@ def _kernels(classes: list[ExtentClass]) -> Iterator[tuple[int, Schedule]]:
             yield step.number, step.schedule
 
 
-def _extent_class(lowered: Lowered, operands: Operands, values: Mapping[str, int]) -> ExtentClass | None:
-    """``values``: of open extents; by default those that were assumed.  None where views do not fit each other."""
+def _extent_class(
+    lowered: Lowered, operands: Operands, values: Mapping[str, int], *, dense: bool
+) -> ExtentClass | None:
+    """``values``: of open extents; by default those that were assumed.  ``dense``: as :func:`_rows_apart`.
+
+    None where views do not fit each other.
+    """
     trace, inputs = Trace(), list[str]()
 
     def number(name: str, value: int) -> Any:
@@ -150,7 +168,7 @@ def _extent_class(lowered: Lowered, operands: Operands, values: Mapping[str, int
         extents = found_extents
     traced = Sizes(extents, sizes.assumed)
     found = pipeline.allocate(whole, traced, operands)
-    apart = _rows_apart(lowered, {**sizes.extents, **values})
+    apart = _rows_apart(lowered, {**sizes.extents, **values}, dense=dense)
     arrays = _arrays(whole.graph, found.arrays, extents, number, apart)
     decided = pipeline.decide(whole, traced, Layouts(arrays, found.aliased), lowered.target)
     if lowered.batch is not None and apart:
