@@ -240,6 +240,9 @@ class Staging:
     shared_elements: int = 36
     #: Threads that share a row at most where operands run across rows: a warp should read a sector or more of these.
     most_across: int = 4
+    #: Elements of the shortest row of which a thread takes only one where operands run across rows: it reads these
+    #: ahead (layernorm of 8, two operands across, 99 to 81 us; sums of 2 22 to 27).
+    shortest_alone: int = 3
     #: Rows that a thread takes at most; it takes as many as fit ``elements``, so that enough loads are in flight.
     most_rows: int = 8
     #: Threads per block.

@@ -229,12 +229,12 @@ class Ahead:
 class RowsContext(IndexTypes):
     """A kernel that goes along rows, which are register-resident or walked in a loop.
 
-    ``group``: the elements of one access.  ``vectors``: a thread's groups of a row in registers; 0 if it walks the row.
-    ``end``: of a row; empty where every thread has all of its groups.
-    ``checks_last``: only a thread's last group is checked against the row's end (``loads_check_all``: but all loads
-    are).  ``kept_loaded``: what is loaded in branches, and converted later.  ``entries``: the number of states that
-    warps exchange, of all blocks of the cluster.  ``exchange_lanes``: how many lanes of each warp merge them, a power
-    of two.  ``chunked``: the coordinate of a row along the dimension that is taken in chunks.  ``segments``: of which a
+    ``group``: the elements of one access. ``vectors``: a thread's groups of a row in registers; 0 if it walks the row.
+    ``end``: of a row; empty where every thread has all of its groups. ``checks_last``: only a thread's last group is
+    checked against the row's end (``loads_check_all``: but all loads are). ``loads_across``: what is loaded before rows
+    are staged. ``kept_loaded``: what is loaded in branches, and converted later. ``entries``: the number of states that
+    warps exchange, of all blocks of the cluster. ``exchange_lanes``: how many lanes of each warp merge them, a power of
+    two. ``chunked``: the coordinate of a row along the dimension that is taken in chunks. ``segments``: of which a
     thread has a part; ``segment``: the elements of each.
 
     ``sources``: the lines that find the rows at computed places that are read; ``targets``:
@@ -283,6 +283,7 @@ class RowsContext(IndexTypes):
     values: tuple[str, ...]
     resident: tuple[Declared, ...]
     loads: tuple[Read, ...]
+    loads_across: tuple[Read, ...]
     kept_loaded: tuple[str, ...]
     load_coordinates: tuple[str, ...]
     edge_loads: tuple[Read, ...]

@@ -43,11 +43,11 @@ def resident_accesses(schedule: RowSchedule) -> set[int]:
 def walked_at_once(facts: Facts, parts: Parts, gathered: GatheredRows) -> int:
     """Groups of a row that a thread which walks it loads at once: where elements take divisions or functions, whose
     branches would keep each load behind the work on what was loaded before; else 0.  Not where all elements of a row
-    share an operand: the compiler then computes what depends on it alone once."""
+    share an operand: the compiler then computes what depends on it alone once.  Nor in rows of several dimensions."""
     schedule, tuning = facts.schedule, facts.schedule.target.tuning.rows
-    shared = schedule.reduced == 1 and any(t.kind == "column" for t in schedule.accesses)
+    apart = schedule.reduced > 1 or any(t.kind == "column" for t in schedule.accesses)
     branches = any(parts.varies[n] and op.name in BRANCHING for n, op in enumerate(facts.step.graph.ops))
-    if schedule.vectors or gathered.labels or shared or not branches:
+    if schedule.vectors or gathered.labels or apart or not branches:
         return 0
     count, registers = tuning.walked_at_once, _registers(facts)
     while count > 1 and count * registers > tuning.walked_bytes:

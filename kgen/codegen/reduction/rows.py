@@ -10,7 +10,7 @@ from kgen.codegen.element import PRIMARY, Element, Writer
 from kgen.codegen.helpers import CLUSTER, STORE_WORDS
 from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
 from kgen.codegen.reduction.comment import row_comment
-from kgen.codegen.reduction.context import Declared, Value
+from kgen.codegen.reduction.context import Declared, Read, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.gathered_rows import GatheredRows
 from kgen.codegen.reduction.guarded_stores import GuardedStores
@@ -165,6 +165,7 @@ class RowKernel:
     ) -> RowsContext:  # fmt: skip
         schedule, uses, resident = self.facts.schedule, self.places.uses, self.loads
         loads, load_coordinates = (*map(self.registers.read, resident), *self.gathered.loads()), uses.in_loop(schedule)
+        across = self.loads_across()
         persistent, pointers = self.persistent(), self.pointers()
         from_row = "" if schedule.anchor is None else "head + "
         end = self.width if schedule.anchor is None else "end"
@@ -206,7 +207,8 @@ class RowKernel:
             fetched=fetched,
             values=values,
             resident=self.resident(resident),
-            loads=loads,
+            loads=tuple(r for r in loads if r not in across),
+            loads_across=across,
             kept_loaded=self.kept_loaded,
             load_coordinates=load_coordinates,
             edge_loads=() if self.edges is None else self.edges.loads(resident),
@@ -333,6 +335,13 @@ class RowKernel:
         """Whether only threads with rows may write: the others compute as well, on what is staged for no row."""
         accesses = zip(self.facts.schedule.accesses, self.facts.step.accesses, strict=True)
         return self.facts.schedule.stages and any(t.kind == "gather" and a.writes for t, a in accesses)
+
+    def loads_across(self) -> tuple[Read, ...]:
+        """The loads of operands that run across staged rows, where a thread has one row."""
+        schedule, planned = self.facts.schedule, self.operands.planned
+        if not schedule.crosses or schedule.rows_per_thread > 1:
+            return ()
+        return tuple(map(self.registers.read, (t for t in self.loads if planned(t).kind == "gather")))
 
     def persistent(self) -> Persistent | None:
         in_smem = self.facts.schedule.shared_operand

@@ -124,7 +124,7 @@ def _blocks(facts: RowFacts, lying: _Lying, threads: int, capacity: int) -> tupl
     sizes = [facts.itemsizes[i] for i in lying.dense]
     whole = 16 // min(sizes, default=16)  # a multiple of this many rows is a multiple of 16 bytes
     block, rows_per_thread = tuning.block, 1
-    several = threads == 1 and not lying.spaced
+    several = threads == 1 and not lying.spaced and (not lying.across or width < tuning.shortest_alone)
     while several and 2 * rows_per_thread <= tuning.most_rows and 2 * rows_per_thread * width <= tuning.elements:
         rows_per_thread *= 2
     # Where the number of rows is not known, assume that there are many.

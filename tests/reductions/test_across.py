@@ -1,0 +1,29 @@
+"""Staged rows beside operands that run across them: these are read before the rows are moved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kgen
+
+TEXT = "let z = a * b\nout = z / sum(z, axis=1, keepdims=true)"
+
+
+@pytest.mark.parametrize("width", [3, 8, 33])
+def test_reads_across_come_first(width: int) -> None:
+    rows = 1 << 18
+    across = kgen.spec((rows, width), "f32", strides=(1, rows))
+    source = kgen.jit(TEXT).source(kgen.spec((rows, width), "bf16"), across, arch="sm_90")
+    body = source[source.index("__global__") : source.index("// --- Host code")]
+    assert 0 < body.index("b_row[") < body.index("load_rows<") < body.index("__syncthreads();") < body.rindex("a_row")
+
+
+@pytest.mark.parametrize("width", [2, 3, 8, 33])
+def test_results(width: int) -> None:
+    """Of small integers, so that sums are exact; the last block has fewer rows."""
+    chosen = np.random.default_rng(width)
+    rows = (1 << 17) // width + 77
+    a = chosen.integers(1, 4, (rows, width)).astype(np.float32)
+    b = chosen.integers(1, 4, (width, rows)).astype(np.float32).T
+    assert np.array_equal(kgen.jit(TEXT)(a, b), a * b / (a * b).sum(axis=1, keepdims=True))
