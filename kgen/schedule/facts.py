@@ -69,7 +69,8 @@ class Facts:
         streamed = [i for i in along if self.is_streamed(i)]
         found = group_size([self.itemsizes[i] for i in streamed or along], self.target)
         widest = max((self.itemsizes[i] for i in along), default=1)
-        return max(1, min(found, self.tuning.elementwise.shared_group_bytes // widest))
+        most = self.tuning.elementwise.shared_group_bytes // (1 if widest <= LONG else 2)
+        return max(1, min(found, most // widest))
 
     def is_streamed(self, access: int) -> bool:
         """Whether an operand differs between rows, and is not broadcast along most of them."""

@@ -44,9 +44,10 @@ class Elementwise:
     #: Rows that share an operand so that it comes from caches (float16 and a broadcast float64, rows of 28: 14 us,
     #: and 28 with groups of two).
     shared: int = 16
-    #: Bytes of a group of these, at most: neighbouring threads read 32 bytes apart then (bools of 64 x 13 rows, and
-    #: uint64 that these share, 61 us, 107 with 128 bytes; of complex128 that fit L1 56, and 129 with 256 bytes).
-    shared_group_bytes: int = 32
+    #: Bytes of a group of these, at most; half as many of 16-byte elements: neighbouring threads read so far apart
+    #: (bools of 64 x 13 rows, and uint64 that these share, 58 us, 61 with 32 bytes, 107 with 128; of complex128 that
+    #: fit L1 73, 56 and 129).
+    shared_group_bytes: int = 64
     #: Bytes of an element of a ``flat`` kernel's other operands at most that decide its groups: neighbouring threads
     #: then read what is next to each other (bfloat16 of uint8, float32 and int32 4.8 us, 7.3 with twice the group).
     flat_itemsize: int = 4

@@ -71,8 +71,8 @@ def test_rows_of_half_groups() -> None:
 
 
 def test_threads_read_wide_shared_elements_side_by_side() -> None:
-    """Bytes move by 16, but not beside elements of 8 bytes that all rows share: by four, 32 bytes of these."""
+    """Bytes move by 16, but not beside elements of 8 bytes that all rows share: by eight, 64 bytes of these."""
     x, w = numbers("uint8", 24, 64), numbers("int64", 64)
     k = kgen.jit("out = x > w", device="cpu")
-    assert k.explain(x, w).steps[0].schedule["group"] == 4
+    assert k.explain(x, w).steps[0].schedule["group"] == 8
     np.testing.assert_array_equal(k(x, w), x > w)

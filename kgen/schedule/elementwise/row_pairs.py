@@ -40,7 +40,7 @@ def row_pairs(facts: Facts) -> Choice | None:
     if not _has_whole_pairs(facts, group, second):
         return None
     rows = by_groups(facts, "row_pairs", space, group, frozenset())
-    if rows.anchor is not None or any(t.reaches_beyond for t in rows.accesses):
+    if not _fits(facts, rows, halved=group < whole):
         return None
     schedule = _paired(facts, rows, second)
     names = [facts.names[i] for i in schedule.shared if rows.accesses[i].kind != "scalar"]
@@ -58,6 +58,14 @@ def _has_whole_pairs(facts: Facts, group: int, second: int) -> bool:
     space, many = facts.space, facts.tuning.elementwise.pair_threads
     is_whole = group > 1 and space.shape[0] % group == 0 and space.shape[second] % ROWS == 0
     return is_whole and space.numel >= many * group * ROWS
+
+
+def _fits(facts: Facts, rows: Schedule, *, halved: bool) -> bool:
+    """Whether groups begin where rows do, and none is read beyond its end.  Halved ones have to be aligned."""
+    if rows.anchor is not None or any(t.reaches_beyond for t in rows.accesses):
+        return False
+    alone = (0 < t.alignment <= size for t, size in zip(rows.accesses, facts.itemsizes, strict=True))
+    return not halved or not any(alone)
 
 
 def _paired(facts: Facts, rows: Schedule, second: int) -> PairSchedule:

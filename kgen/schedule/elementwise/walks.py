@@ -23,8 +23,8 @@ DIVISION = {32: 5, 64: 40}
 #: Instructions that load or store an element that belongs to no whole group.
 _ALONE = 6
 #: What tiles of bytes that move a word at once cost more, in instructions an element of each such operand (bytes beside
-#: wider operands: 150, 246 and 130 us, by boxes 119, 222 and 115).
-_WORD_OF_TILE = 4
+#: wider operands: 99, 67 and 51 us, by boxes 63, 48 and 43).
+_WORD_OF_TILE = 20
 _SHARED = frozenset({"scalar", "column"})  # kinds of accesses of which a group reads one element
 
 
