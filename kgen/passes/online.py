@@ -83,6 +83,34 @@ def is_quotient_by_sum(kernel: Graph, op: Op) -> bool:
     return x is not None and below.args == (whole.get(below.attr.kind),)
 
 
+def quotients_by_sums(kernel: Graph) -> frozenset[int]:
+    """The divisions by ``sum(exp(x - max(x)))``, which is from 1 to the number of terms, that only go into results of
+    16 bits or fewer, through products and sums, and are not reduced again.  Products with the reciprocal are as good
+    there.
+    """
+    ops = kernel.ops
+    users, reduced = _uses(kernel)
+    rounded: set[int] = set()
+    for number in reversed(range(len(ops))):
+        found = users.get(number, [])
+        if found and all(u in rounded if ops[u].name in _ARITHMETIC else _is_rounded(kernel, [u]) for u in found):
+            rounded.add(number)
+    quotients = (n for n in rounded - reduced if ops[n].name == "div" and ops[n].dtype is FLOAT32)
+    return frozenset(n for n in quotients if _is_sum(kernel, ops[n].args[1]))
+
+
+_ARITHMETIC = frozenset({"add", "sub", "mul", "neg"})
+
+
+def _is_sum(kernel: Graph, number: int) -> bool:
+    """Whether an op is the sum of ``exp(x - max(x))``."""
+    op = kernel.ops[number]
+    if not isinstance(op.attr, Reduction):
+        return False
+    term = kernel.ops[op.args[0]]
+    return op.attr.kind == "exp_sum" or (term.name == "exp" and _sums_exponentials(kernel, term, op))
+
+
 def approximable_exponentials(kernel: Graph) -> tuple[frozenset[int], frozenset[int]]:
     """The float32 ``exp(x - max(x))`` that may be approximate: ``(summed, quotients)``, as numbers of ops.
 

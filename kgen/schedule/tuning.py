@@ -282,9 +282,10 @@ class RowColumns:
     #: Elements of a row that a thread has, at least: fewer threads exchange states, and compute what all need.  Up to
     #: so many, the next row is loaded ahead, and elements are converted once.
     elements: int = 16
-    #: Rows of so many bytes, or more, are asked for ahead.  Gradients of layernorm, 16384 rows of 4096 bfloat16, take
-    #: 103.1 us two rows ahead, one row 107.0, three 105.3, without 109.3; 4096 rows of 16384, which are not loaded
-    #: ahead, 123.5 one row ahead, two 138.1, without 146.0; 65536 of 1024 103.6, without 102.9.
+    #: Rows of so many bytes, or more, are asked for ahead where they are reduced.  Gradients of layernorm of bfloat16,
+    #: 16384 rows of 4096, take 103.1 us two rows ahead, one row 107.0, three 105.3, without 109.3; 4096 rows of 16384,
+    #: which are not loaded ahead, 123.5 one row ahead, two 138.1, without 146.0; 65536 of 1024 103.6, without 102.9.
+    #: Those of gelu(x + bias) 102.3 two rows ahead, without 101.
     prefetched_bytes: int = 1 << 12
     #: Threads per block at most.
     most_threads: int = 512

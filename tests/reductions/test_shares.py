@@ -152,3 +152,20 @@ def assert_rounded_once(got: Array, x: Array) -> None:
     info = ml_dtypes.finfo(got.dtype)  # type: ignore[no-untyped-call]
     bound = 0.51 * (exact * float(info.eps) + float(info.smallest_subnormal))
     assert (np.abs(got.astype(np.float64) - exact) <= bound).all()
+
+
+GRADIENT = "let e = exp(x - max(x, axis=-1, keepdims=true))\nlet s = sum(e, axis=-1, keepdims=true)\n"
+
+
+@pytest.mark.parametrize(
+    ("out", "dtype", "divides"),
+    [
+        ("out = (g / s - x) * e", "f16", False),
+        ("out = (g / s - x) * e", "f32", True),
+        ("out = g / s\nmost = max(g / s, axis=-1)", "f16", True),
+    ],
+)
+def test_quotients_by_sums_of_exponentials(out: str, dtype: str, divides: bool) -> None:
+    """What only goes into results of 16 bits, through products and sums, is a product with the reciprocal."""
+    given = kgen.spec((512, 1024), dtype)
+    assert ("divide<" in kgen.jit(GRADIENT + out).source(x=given, g=given)) == divides

@@ -8,7 +8,7 @@ from kgen.dtypes import FLOAT32, FLOAT64
 from kgen.ir.graph import Graph, Op
 from kgen.ir.ops import OPS
 from kgen.partition.reduction_step import ReductionStep
-from kgen.passes.online import approximable_exponentials, is_quotient_by_sum
+from kgen.passes.online import approximable_exponentials, is_quotient_by_sum, quotients_by_sums
 from kgen.records import dataclass
 
 #: Ops that are written where they are used, in every section.
@@ -24,9 +24,9 @@ class Parts:
     or elements need; stores of one element a row may need further uniform ops.  ``divisors``: the common ops that
     elements are divided by; ``sum_divisors``: divisors that are the sum of their dividends, as in softmax.
     ``narrow_divisors``: those of quotients that are only stored as 8 bits; ``rounded``: the stores of floats that are
-    rounded to fp8 by groups.  ``summed_exps``: exponentials that are only
-    summed.  ``scaled_exps``: those that are scaled by 2^24, for 16-bit quotients.  ``rows``: the ops that move rows at
-    computed places, which are found once a row.
+    rounded to fp8 by groups.  ``summed_exps``: exponentials that are only summed.  ``scaled_exps``: those that are
+    scaled by 2^24, for 16-bit quotients.  ``sum_quotients``: of other values, by the sum of exponentials, for 16-bit
+    results.  ``rows``: the ops that move rows at computed places, which are found once a row.
     """
 
     step: ReductionStep
@@ -41,6 +41,7 @@ class Parts:
     sum_divisors: frozenset[int]
     summed_exps: frozenset[int]
     scaled_exps: frozenset[int]
+    sum_quotients: frozenset[int]
     narrow_divisors: frozenset[int] = frozenset()
     rounded: frozenset[int] = frozenset()
     rows: frozenset[int] = frozenset()
@@ -58,10 +59,11 @@ class Parts:
         sum_divisors = frozenset(n for n in divisors if _divides_by_sum(step.graph, n))
         none = frozenset[int]()
         summed_exps, scaled_exps = (none, none) if is_column else approximable_exponentials(step.graph)
+        sum_quotients = none if is_column else quotients_by_sums(step.graph)
         return Parts(
             step, _rounds(step, phase), phase, varies, of_segment, needed,
             tuple(n for n in stores if varies[n]), tuple(n for n in stores if not (varies[n] or of_segment[n])),
-            divisors, sum_divisors, summed_exps, scaled_exps, rows=frozenset(rows),
+            divisors, sum_divisors, summed_exps, scaled_exps, sum_quotients, rows=frozenset(rows),
         )  # fmt: skip
 
     def behind(self, sinks: Iterable[int], given: Set[int] = frozenset()) -> list[int]:
@@ -122,11 +124,17 @@ class Parts:
         op = self.step.graph.ops[number]
         return is_division(op, by) and op.args[0] in self.scaled_exps
 
+    def by_reciprocal(self, number: int, by: int) -> bool:
+        """Whether op ``number`` divides by op ``by``, whose reciprocal is all that it needs."""
+        quotient = number in self.sum_quotients and is_division(self.step.graph.ops[number], by)
+        return quotient or self.divides_scaled(number, by)
+
     def inverted(self, number: int, value: str) -> str:
         """The text of a divisor's reciprocal; ``value``: the divisor's name."""
         scaled = any(self.divides_scaled(i, number) for i in range(len(self.step.graph.ops)))
         quotient = f"{'0x1p-24f' if scaled else '1.0f'} / {value}"
-        if number in self.sum_divisors:
+        divisions = [i for i, op in enumerate(self.step.graph.ops) if self.varies[i] and is_division(op, number)]
+        if number in self.sum_divisors or all(i in self.sum_quotients for i in divisions):
             return quotient
         return f"{'positive_' if number in self.narrow_divisors else ''}reciprocal({value})"
 

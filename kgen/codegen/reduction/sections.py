@@ -64,6 +64,7 @@ class SectionWriter(Writer):
     sum_divisors: Set[int] = frozenset()
     summed_exps: Set[int] = frozenset()
     scaled_exps: Set[int] = frozenset()
+    sum_quotients: Set[int] = frozenset()
     is_exact_division: str | None = None
     narrow: Set[int] = frozenset()
     rounded: Set[int] = frozenset()
@@ -100,7 +101,7 @@ class SectionWriter(Writer):
         operands = [self.exprs[dividend], self.exprs[by], Expr(self.reciprocals[by], PRIMARY)]
         if number in self.narrow:
             return Spelling(call(f"{QUOTIENT}<UseReciprocal>", operands), (QUOTIENT,))
-        if dividend in self.scaled_exps:
+        if dividend in self.scaled_exps or number in self.sum_quotients:
             return Spelling(infix("*", operands[0], operands[2]))
         if by in self.sum_divisors:
             return Spelling(call("divide_quotient", operands), ("divide_quotient",))
@@ -159,7 +160,8 @@ def write_section(parts: Parts, section: Section, statements: Sequence[Statement
     writer = SectionWriter(
         parts.step, statements, states=dict(section.states), sum_divisors=parts.sum_divisors,
         summed_exps=parts.summed_exps | (parts.scaled_exps - scaled), scaled_exps=scaled, picks=section.picks,
-        short=section.short, narrow=frozenset(section.narrow.values()), rounded=parts.rounded,
+        sum_quotients=parts.sum_quotients, short=section.short,
+        narrow=frozenset(section.narrow.values()), rounded=parts.rounded,
         sums=frozenset(n for n in section.sinks if parts.step.is_sum(n)),
     )  # fmt: skip
     selected = parts.behind([*section.sinks, *section.kept], section.given)
@@ -207,7 +209,7 @@ def _values(writer: SectionWriter, parts: Parts, section: Section, selected: Seq
     for number in sorted(outside):
         kind = "given" if number in section.given else "row"
         value = writer.unique(section.rows[number] if kind == "row" else names.value(kept_name(step, number)))
-        if any(number in ops[n].args and not parts.divides_scaled(n, number) for n in selected):
+        if any(number in ops[n].args and not parts.by_reciprocal(n, number) for n in selected):
             arguments.append(Argument(kind, number, f"const {register_type(ops[number].dtype)} {value}"))
         writer.exprs[number] = Expr(value, PRIMARY)
         if number in parts.divisors and any(is_division(ops[n], number) for n in selected):
@@ -222,7 +224,7 @@ def _values(writer: SectionWriter, parts: Parts, section: Section, selected: Seq
 def _divides_exactly(writer: SectionWriter, parts: Parts, selected: Sequence[int]) -> bool:
     """Whether some quotient by a reciprocal is wanted to the last bit."""
     by, ops = writer.reciprocals.keys() - parts.sum_divisors, parts.step.graph.ops
-    return any(is_division(ops[n], d) for d in by for n in selected if n not in writer.narrow)
+    return any(is_division(ops[n], d) for d in by for n in selected if n not in writer.narrow | parts.sum_quotients)
 
 
 def _at_places(writer: SectionWriter, parts: Parts, selected: Sequence[int]) -> list[Argument]:

@@ -70,6 +70,7 @@ def along_rows_and_columns(facts: RowColumnsFacts) -> Choice:
     vectors = max(1, tuning.elements // traversal.group, -(-groups // tuning.most_threads))
     threads = -(-groups // (vectors * WARP)) * WARP
     apart = len(facts.space.shape) == facts.reduced + 1  # all rows at the same distance
+    is_long = facts.width * traversal.largest >= tuning.prefetched_bytes
     few = vectors * traversal.group <= tuning.elements  # otherwise there are no registers for more loads at once
     schedule = RowColumnsSchedule(
         "row_columns",
@@ -87,7 +88,7 @@ def along_rows_and_columns(facts: RowColumnsFacts) -> Choice:
         prefetches=traversal.weights > 0,
         blocks_per_sm=max(1, min(-(-WIDE // facts.width), tuning.resident_threads // threads)),
         reads_ahead=few and apart,
-        prefetched=(2 if few else 1) if apart and facts.width * traversal.largest >= tuning.prefetched_bytes else 0,
+        prefetched=(2 if few else 1) if apart and _reduces(facts.step) and is_long else 0,
     )
     return Choice(schedule, facts.space, row_columns_reasons(schedule, facts.step, facts.width))
 
