@@ -1,5 +1,5 @@
-// The derivative of gelu, normcdf(x) + x * exp(-x * x / 2) / sqrt(2 pi).  That of -|x| is exp(-x * x / 2), corrected for
-// the rounding of the exponent, times a polynomial in v = 1 / (1 + 0.35 |x|) and a factor for its zero at -0.7518.
+// The derivative of gelu, normcdf(x) + x * exp(-x * x / 2) / sqrt(2 pi).  That of -|x| is exp(-x * x / 2), corrected
+// for the rounding of the exponent, times a polynomial in v = 1 / (1 + 0.35 |x|) and a factor for its zero at -0.7518.
 static __device__ __forceinline__ float gelu_derivative(float x)
 {
     const float t = fabsf(x);

@@ -93,6 +93,8 @@ def test_helpers_and_files_agree() -> None:
         *CLUSTER,
         *OVERLAP,
         "exp_scaled_2_24",
+        "gelu_derivative_fast_f32",
+        "prefetch_row",
         "keep_packed",
         "take_packed",
         "keep_loaded",
