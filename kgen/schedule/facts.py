@@ -102,7 +102,8 @@ class Facts:
         Then the device has room for more threads, and what a thread computes for one element after the other counts.
         ``one_by_one``: whether offsets are computed for each element, which takes long, too.
         """
-        takes_long = one_by_one or any(_takes_long(op) and _varies(op) for op in self.step.graph.ops)
+        long = (op for op in self.step.graph.ops if _takes_long(op, converts=not self.sources) and _varies(op))
+        takes_long = one_by_one or any(long)
         few = self.tuning.elementwise.few_threads
         while takes_long and self.bounded and group > 1 and not reaches(self.space.numel, few * (group // 2) + 1):
             group //= 2
@@ -154,9 +155,9 @@ class Choice:
     costs: tuple[tuple[str, float], ...] = ()
 
 
-def _takes_long(op: Op) -> bool:
-    """Whether an op has branches, or converts to fp8."""
-    return op.name in BRANCHING or (op.name == "cast" and op.dtype.is_float and op.dtype.size == 1)
+def _takes_long(op: Op, *, converts: bool) -> bool:
+    """Whether an op has branches, or ``converts`` to fp8, which takes less than to find a row at a computed place."""
+    return op.name in BRANCHING or (converts and op.name == "cast" and op.dtype.is_fp8)
 
 
 def _varies(op: Op) -> bool:
