@@ -7,7 +7,7 @@ and a name: the user's, or ``t0, t1, ...``.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import field
 
 from kgen.codegen import names
@@ -80,8 +80,9 @@ class Writer:
     ``fast``: whether functions may be approximate.  ``exprs``: values that already have text.  ``wanted``: values that
     need a name.  ``selects``: whether any value is chosen by a condition.  ``shared``: values that are the same for all
     elements of a thread.  ``short``: values that only go into results of 16 bits.  ``accumulators``: the
-    dtypes in which updates of operands are combined that first go elsewhere than to memory.  ``places``: what each
-    written operand is assigned to.  ``define``: how a named value is defined.
+    dtypes in which updates of operands are combined that first go elsewhere than to memory.  ``rounded``: the
+    stores of floats that are rounded with the others of their group.  ``places``: what each written operand is assigned
+    to.  ``define``: how a named value is defined.
     """
 
     step: Step
@@ -101,6 +102,7 @@ class Writer:
     short: ShortResults = NO_SHORT_RESULTS
     fast: bool = False
     accumulators: Mapping[int, DType] = NO_ACCUMULATORS
+    rounded: Set[int] = frozenset()
     places: dict[int, str] = field(default_factory=dict)
     define: Define = define_constant
 
@@ -166,7 +168,8 @@ class Writer:
         assert isinstance(op.attr, Gather | Scatter)
         name = self.unique(names.value(self.step.graph.operands[op.attr.operand].name))
         self.exprs[number] = Expr(name, PRIMARY)
-        type_ = f"{storage_type(op.dtype)}&" if op.name == "store" else f"const {register_type(op.dtype)}"
+        stored = "float" if number in self.rounded else storage_type(op.dtype)
+        type_ = f"{stored}&" if op.name == "store" else f"const {register_type(op.dtype)}"
         return Argument("gathered", number, f"{type_} {name}")
 
     # branches: an expression is inlined, named or stored
@@ -350,24 +353,31 @@ class Writer:
         ops = self.step.graph.ops
         op = ops[number]
         args = [self.exprs[a] for a in op.args]
+        if any(ops[store].args[0] == number for store in self.rounded):
+            return Spelling(args[0])
         if number in self.short.values:
             short = spell_short(ops, op, args, self.short.inexact)
             if short is not None:
                 return short
-        if op.name == "div" and not self.fast:
-            quotient = by_constant(ops, op, args[0])
-            if quotient is None:
-                quotient = by_range(ops, op, *args)
-            if quotient is None and op.args[1] in self.shared:
-                quotient = by_shared(op, *args, moderate=number in self.moderate.quotients)
-            if quotient is not None:
-                return quotient
+        quotient = self._divided(number, args) if op.name == "div" and not self.fast else None
+        if quotient is not None:
+            return quotient
         if op.name in _BITWISE and op.dtype.is_int:
             args = [
                 in_hex(expr, op.dtype) if ops[a].name == "const" else expr
                 for a, expr in zip(op.args, args, strict=True)
             ]
         return spell(op.name, op.attr, op.dtype, args, [ops[a].dtype for a in op.args], fast=self.fast)
+
+    def _divided(self, number: int, args: Sequence[Expr]) -> Spelling | None:
+        """A division by what is known of the divisor; None where nothing is."""
+        ops, op = self.step.graph.ops, self.step.graph.ops[number]
+        quotient = by_constant(ops, op, args[0])
+        if quotient is None:
+            quotient = by_range(ops, op, *args)
+        if quotient is None and op.args[1] in self.shared:
+            quotient = by_shared(op, *args, moderate=number in self.moderate.quotients)
+        return quotient
 
     def comment(self, statement: Statement | None) -> None:
         """Write the statement that the next lines come from, if it is another than before."""

@@ -11,6 +11,7 @@ from kgen.codegen.context import ElementContext
 from kgen.codegen.element import Element, Statement, Writer
 from kgen.codegen.gathers import needed
 from kgen.codegen.lines import MAX_COLUMNS
+from kgen.codegen.narrow import rounded_stores
 from kgen.codegen.quotients import moderate_quotients, shared_values
 from kgen.codegen.short_results import short_results
 from kgen.partition.step import Step
@@ -26,17 +27,26 @@ class ElementUse:
 
     ``shared``: the accesses to what all elements of a thread share; None where they are too few to profit.  ``rows``:
     the ops that move rows at computed places, whose elements are parameters.  ``bins``: the operands whose updates are
-    combined in shared memory first.
+    combined in shared memory first.  ``rounded``: those of ``rows`` whose groups are rounded to fp8 at once.
     """
 
     shared: frozenset[int] | None
     rows: tuple[int, ...]
     bins: tuple[int, ...]
+    rounded: frozenset[int]
 
     @staticmethod
     def of(step: Step, schedule: Schedule) -> ElementUse:
         bins = tuple(operand for operand, _ in schedule.bins) if isinstance(schedule, BinsSchedule) else ()
-        return ElementUse(shared_accesses(schedule), ops_of_rows(step, schedule), bins)
+        rows = ops_of_rows(step, schedule)
+        return ElementUse(shared_accesses(schedule), rows, bins, rounded_rows(step, schedule, rows))
+
+
+def rounded_rows(step: Step, schedule: Schedule, rows: Sequence[int]) -> frozenset[int]:
+    """The ops that write rows whose groups are rounded to fp8 four at a time."""
+    ops = step.graph.ops
+    written = [n for n in rows if ops[n].name == "store" and schedule.group % 4 == 0]
+    return rounded_stores(ops, written)
 
 
 def write_element(
@@ -54,7 +64,7 @@ def write_element(
     ``short``: whether those may that only go into results of 16 bits.
     """
     accumulators = {number: accumulator_of(step.graph.operands[number].dtype) for number in use.bins}
-    writer = Writer(step, statements, fast=fast, accumulators=accumulators)
+    writer = Writer(step, statements, fast=fast, accumulators=accumulators, rounded=use.rounded)
     if short and not fast:
         writer.short = short_results(step.graph.ops)
     if use.shared is not None and not fast:

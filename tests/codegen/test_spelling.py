@@ -19,8 +19,9 @@ from kgen.codegen.helpers import (
     OVERLAP,
     helper_texts,
 )
+from kgen.codegen.narrow import ROUND_GROUP
 from kgen.codegen.reduction.accumulators import accumulator, with_shared_count
-from kgen.codegen.reduction.narrow import QUOTIENT, ROUND_GROUP
+from kgen.codegen.reduction.narrow import QUOTIENT
 from kgen.codegen.reduction.two_steps import two_steps
 from kgen.codegen.spelling import ROWS, Expr, constant, register_type, spell, storage_type
 from kgen.dtypes import BOOL, BY_NAME, COMPLEX64, COMPLEX128, DTYPES, FLOAT32, FLOAT64, INT8, INT32, INT64, DType
@@ -120,6 +121,7 @@ def test_helpers_and_files_agree() -> None:
         "accumulators/first_place",
         "accumulators/integer_moments",
         "normal_cdf_fast_f32",
+        "gelu_derivative_fast_f32",
         "exp_short",
         "log1p_short",
         "tanh_short",

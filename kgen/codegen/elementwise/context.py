@@ -155,6 +155,7 @@ class GatheredContext:
 
     Of a row that is written: ``element`` names an element, or what is written instead of one outside of the operand;
     ``mover`` is the function that takes a group, and ``update`` the one that combines an element with what is there.
+    ``floats``: the array that the call ``rounded`` rounds to a group; empty where elements are computed as they are.
     """
 
     type: str
@@ -165,6 +166,8 @@ class GatheredContext:
     element: str
     mover: str
     update: str
+    floats: str = ""
+    rounded: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,14 @@ from kgen.codegen.arguments import Argument, used
 from kgen.codegen.atomics import group_update_of, update_of
 from kgen.codegen.context import ElementContext
 from kgen.codegen.element import Element, Statement, Writer
+from kgen.codegen.element_function import rounded_rows
 from kgen.codegen.elementwise.context import GatheredContext
 from kgen.codegen.family import Unit
 from kgen.codegen.gathers import needed, row_at
 from kgen.codegen.helpers import GATHER, LOAD_GATHERED
 from kgen.codegen.layouts import assigned, call_lines
 from kgen.codegen.lines import MAX_COLUMNS
+from kgen.codegen.narrow import ROUND_GROUP, rounded
 from kgen.codegen.spelling import storage_type
 from kgen.ir.graph import Gather, Op, Operand, Scatter
 from kgen.partition.step import Step
@@ -30,6 +32,7 @@ class GatheredRow:
 
     ``find``: the function that finds it.  ``name``: its address.  ``pack``: the type of a group of it, and ``vector``
     its name.  ``element``: the name of one that is written, or None where it is read; ``combine``: how it is written.
+    ``floats``: the name of a group of it before it is rounded to fp8, if it is.
     """
 
     find: Element
@@ -39,13 +42,14 @@ class GatheredRow:
     vector: str
     element: str | None
     combine: Combine
+    floats: str = ""
 
     def argument(self, kind: str, p: str, *, packed: bool) -> str:
         """The text of an argument: an element, at ``p`` in memory or of a group; or the address of the row."""
         if kind == "row":
             return self.name
         if packed:
-            return f"{self.vector}.at[j]"
+            return f"{self.floats}[j]" if self.floats else f"{self.vector}.at[j]"
         if self.element is None:
             return f"gather({self.name}, {p}, {self.name} != nullptr)"
         return self.element
@@ -57,14 +61,18 @@ class GatheredRow:
             return LOAD_GATHERED, GATHER
         dtype = self.operand.dtype
         element = () if self.combine == "set" else update_of(self.combine, dtype).helpers
-        return *element, *group_update_of(self.combine, dtype).helpers
+        rounding = (ROUND_GROUP,) if self.floats else ()
+        return *rounding, *element, *group_update_of(self.combine, dtype).helpers
 
     def context(self, arguments: Sequence[str]) -> GatheredContext:
         """``arguments``: of ``find``."""
         dtype, element = self.operand.dtype, self.element or ""
         update = "" if self.combine == "set" else update_of(self.combine, dtype).function
         find, mover = call_lines(self.find, arguments), group_update_of(self.combine, dtype).function
-        return GatheredContext(storage_type(dtype), self.name, find, self.pack, self.vector, element, mover, update)
+        call = rounded(dtype, self.floats, self.vector) if self.floats else ""
+        return GatheredContext(
+            storage_type(dtype), self.name, find, self.pack, self.vector, element, mover, update, self.floats, call
+        )
 
 
 @dataclass(slots=True)
@@ -106,7 +114,9 @@ def find_rows(unit: Unit[Schedule]) -> dict[int, GatheredRow]:
     """For each op of a kernel that moves rows at computed places, the function that finds one, and names."""
     found: dict[int, GatheredRow] = {}
     unique, step, schedule = names.Unique(), unit.step, unit.schedule
-    for number in ops_of_rows(step, schedule):
+    rows = ops_of_rows(step, schedule)
+    narrow = rounded_rows(step, schedule, rows)
+    for number in rows:
         attr = step.graph.ops[number].attr
         assert isinstance(attr, Gather | Scatter)
         operand = step.graph.operands[attr.operand]
@@ -116,7 +126,10 @@ def find_rows(unit: Unit[Schedule]) -> dict[int, GatheredRow]:
         pack = f"Pack<{storage_type(operand.dtype)}, {schedule.group}, {alignment}>"
         element = names.element(label) if isinstance(attr, Scatter) else None
         combine = attr.combine if isinstance(attr, Scatter) else "set"
-        found[number] = GatheredRow(find, operand, names.row(label), pack, names.gathered(label), element, combine)
+        floats = names.floats(label) if number in narrow else ""
+        found[number] = GatheredRow(
+            find, operand, names.row(label), pack, names.gathered(label), element, combine, floats
+        )
     return found
 
 

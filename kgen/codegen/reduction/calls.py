@@ -10,8 +10,8 @@ from kgen.codegen import names
 from kgen.codegen.arguments import Argument
 from kgen.codegen.element import Element, Statement
 from kgen.codegen.layouts import call_lines
+from kgen.codegen.narrow import rounded
 from kgen.codegen.reduction.context import Call, Declared, Stored
-from kgen.codegen.reduction.narrow import rounded
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import Places

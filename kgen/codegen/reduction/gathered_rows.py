@@ -8,8 +8,8 @@ from dataclasses import replace
 from kgen.codegen import names
 from kgen.codegen.element import Element
 from kgen.codegen.helpers import LOAD_GATHERED, STORE_SCATTERED, STORE_WORDS
+from kgen.codegen.narrow import ROUND_GROUP, rounded
 from kgen.codegen.reduction.context import Declared, Read, Stored
-from kgen.codegen.reduction.narrow import ROUND_GROUP, rounded
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.spelling import storage_type
 from kgen.dtypes import BFLOAT16

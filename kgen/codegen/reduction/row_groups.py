@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from kgen.codegen.narrow import rounded_stores
 from kgen.codegen.reduction.facts import Facts
 from kgen.codegen.reduction.gathered_rows import GatheredRows
-from kgen.codegen.reduction.narrow import rounded_stores
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.dtypes import FLOAT64

@@ -8,13 +8,14 @@ from dataclasses import replace
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Element, Writer
 from kgen.codegen.helpers import CLUSTER, STORE_WORDS
+from kgen.codegen.narrow import ROUND_GROUP
 from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
 from kgen.codegen.reduction.comment import row_comment
 from kgen.codegen.reduction.context import Declared, Read, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.gathered_rows import GatheredRows
 from kgen.codegen.reduction.guarded_stores import GuardedStores
-from kgen.codegen.reduction.narrow import ROUND_GROUP, narrow_stores
+from kgen.codegen.reduction.narrow import narrow_stores
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.peel import EdgeElements

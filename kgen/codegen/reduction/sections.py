@@ -7,7 +7,7 @@ one that writes an element.  Values that are uniform along the row are computed 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import field, replace
+from dataclasses import field
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
@@ -55,8 +55,8 @@ class SectionWriter(Writer):
 
     ``states``: for each reduction, its accumulator and its state's name.  ``reciprocals``: the parameter with each
     divisor's reciprocal.  ``is_exact_division``: the parameter that says whether multiplying a group by these is exact.
-    ``narrow``: the divisions whose quotients are rounded further.  ``rounded``: the stores that take floats.
-    ``sums``: those that add to a sum.  ``picks``: whether elements are extracted from words.
+    ``narrow``: the divisions whose quotients are rounded further.  ``sums``: the stores
+    that add to a sum.  ``picks``: whether elements are extracted from words.
     """
 
     states: dict[int, tuple[Accumulator, str]] = field(default_factory=dict)
@@ -67,14 +67,11 @@ class SectionWriter(Writer):
     sum_quotients: Set[int] = frozenset()
     is_exact_division: str | None = None
     narrow: Set[int] = frozenset()
-    rounded: Set[int] = frozenset()
     sums: Set[int] = frozenset()
     picks: bool = False
 
     def _spelled(self, number: int) -> Spelling:
         op = self.step.graph.ops[number]
-        if number in self.rounded_casts:
-            return Spelling(self.exprs[op.args[0]])  # rounded with the others of its group
         if self.picks and op.name == "cast" and op.dtype is FLOAT32:
             source = self.step.graph.ops[op.args[0]]
             if source.dtype is BFLOAT16:
@@ -86,14 +83,6 @@ class SectionWriter(Writer):
         if op.name == "div" and op.args[1] in self.reciprocals:
             return self._quotient(number)
         return Writer._spelled(self, number)
-
-    @property
-    def rounded_casts(self) -> Set[int]:
-        return {self.step.graph.ops[number].args[0] for number in self.rounded}
-
-    def given(self, number: int) -> Argument:
-        found = Writer.given(self, number)
-        return replace(found, declaration=f"float& {found.name}") if number in self.rounded else found
 
     def _quotient(self, number: int) -> Spelling:
         """A division by what the row or segment shares, whose reciprocal is computed once."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.codegen.reduction.narrow import QUOTIENT, ROUND_GROUP, is_fp8, rounded
+from kgen.codegen.narrow import ROUND_GROUP, is_fp8, rounded
+from kgen.codegen.reduction.narrow import QUOTIENT
 from kgen.dtypes import DTYPES, FLOAT32, DType
 from kgen.runtime.cpu.module import CpuModule
 from tests.fuzz.arrays import Array, edges
