@@ -141,6 +141,13 @@ def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(out))
 
 
+def known_strides(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    """The strides of an array; where it has no elements, those of C order.  NumPy's are 0 then, which would say that
+    there is one element for all along an axis, to be read ahead.
+    """
+    return c_strides(shape) if 0 in shape else tuple(strides)
+
+
 def as_dtype(dtype: object) -> DType:
     """A :class:`DType` from itself, from a name, or from a library's dtype object (by its name).
 

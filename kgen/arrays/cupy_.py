@@ -13,7 +13,7 @@ from kgen.arrays.base import Allocator, AttributeGuard, Defaults, Device, Guards
 from kgen.arrays.numpy_ import TO_NUMPY, dtype_of
 from kgen.diagnostics import error
 from kgen.dtypes import DType
-from kgen.spec import Spec
+from kgen.spec import Spec, known_strides
 
 
 class _Handle:
@@ -36,7 +36,7 @@ class CupyAdapter(Defaults):
 
     def spec(self, x: Any) -> Spec:
         size = x.itemsize
-        return Spec(x.shape, dtype_of(x.dtype), tuple(s // size for s in x.strides))
+        return Spec(x.shape, dtype_of(x.dtype), known_strides(x.shape, [s // size for s in x.strides]))
 
     def pointer(self, x: Any) -> int:
         return int(x.data.ptr)

@@ -25,7 +25,7 @@ from kgen.arrays.base import (
 from kgen.diagnostics import error
 from kgen.dtypes import DTYPES, DType
 from kgen.ir.rounding import numpy_dtype
-from kgen.spec import Spec, c_strides
+from kgen.spec import Spec, c_strides, known_strides
 
 #: kgen's dtypes to NumPy's, and the reverse (native byte order only).
 TO_NUMPY: dict[DType, np.dtype[Any]] = {t: numpy_dtype(t) for t in DTYPES}
@@ -80,6 +80,7 @@ class NumpyAdapter(Defaults):
             strides = element_strides(normal.shape, normal.strides, normal.itemsize)
             if strides is None:  # a copy at another address
                 strides = c_strides(normal.shape)
+            strides = known_strides(normal.shape, strides)
             found = self._specs.keep(key, Spec(normal.shape, FROM_NUMPY[normal.dtype], strides))
         return found
 

@@ -22,7 +22,7 @@ from kgen.arrays.base import (
 )
 from kgen.diagnostics import KgenError, error
 from kgen.dtypes import DTYPES, DType
-from kgen.spec import Spec
+from kgen.spec import Spec, known_strides
 
 
 class TorchAdapter(Defaults):
@@ -58,7 +58,7 @@ class TorchAdapter(Defaults):
             if x.is_quantized:
                 raise error("unsupported-dtype", f"the tensor is quantized ({x.dtype})", "pass x.dequantize()")
             raise unsupported_dtype(x.dtype)
-        return Spec(tuple(x.shape), dtype, x.stride())
+        return Spec(tuple(x.shape), dtype, known_strides(x.shape, x.stride()))
 
     def pointer(self, x: Any) -> int:
         """The checks take 0.2 us; a caller that compares dispatch keys may call ``x.data_ptr()`` directly."""

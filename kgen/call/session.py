@@ -14,6 +14,7 @@ from kgen.ir.graph import Operand
 from kgen.records import dataclass
 from kgen.runtime.stream import stream_handle
 from kgen.schedule.step_layout import Array, Extents, sliced
+from kgen.spec import known_strides
 
 if TYPE_CHECKING:
     from kgen.arrays.base import Adapter
@@ -123,7 +124,7 @@ class Session:
             0 if s == 0 and n > 1 else d // dense.itemsize
             for s, n, d in zip(value.spec.strides, value.spec.shape, dense.strides, strict=True)
         )
-        return Array(value.spec.shape, steps, value.spec.dtype.size, pointer)
+        return Array(value.spec.shape, known_strides(value.spec.shape, steps), value.spec.dtype.size, pointer)
 
     def download(self) -> None:
         """Queue the copies to the host."""

@@ -173,3 +173,15 @@ def test_many_rows_have_the_bits_of_few(device: str, columns: int) -> None:
         schedule = k.explain(x=x, i=PLACES, table=table).to_dict()["kernels"][0]["schedule"]
         assert schedule["vectors"] == 2
         np.testing.assert_array_equal(k(x=x, i=PLACES, table=table), few)
+
+
+@pytest.mark.parametrize("down", [False, True])
+@pytest.mark.parametrize("text", ["sum(a - b, axis=2)", "sum(a - b, axis=(0, 2))", "sum(b[:, :, j] - a, axis=2)"])
+def test_rows_without_elements(device: str, text: str, down: bool) -> None:
+    """All strides of NumPy's arrays without elements are 0: nothing of them is read ahead of the rows."""
+    a = np.zeros((3, 0, 8), "float32").transpose(0, 2, 1) if down else np.zeros((3, 8, 0), "float32")
+    k: Any = kgen.jit(f"out = {text}", device=device)
+    given = {"a": a, "b": np.zeros((3, 8, 0), "int64"), "j": np.zeros(0, "int64")}
+    given = {name: given[name] for name in k.inputs}
+    assert "b_ptr[0]" not in k.source(**given)
+    assert (k(**given) == 0).all()
