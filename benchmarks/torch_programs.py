@@ -156,7 +156,8 @@ def _value(kernel: Graph, op: Op, values: list[str]) -> str:
         case "load", IndexMap(operand, axes):
             return _loaded(kernel, operand, axes)
         case "gather", Gather(operand, _):  # places beyond the axes are errors of PyTorch
-            return f"{kernel.operands[operand].name}_[{', '.join(values)}]"
+            extents = "".join(f"{_extent(kernel, dim)}, " for dim in op.shape)
+            return f"{kernel.operands[operand].name}_[{', '.join(values)}].reshape(({extents}))"
         case "scalar", int(number):
             return f"s{number}"
         case "index", int(axis):

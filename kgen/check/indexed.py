@@ -74,7 +74,9 @@ def rewrite(ctx: Context, root: int, shape: Shape, own: Own) -> int | None:
 
 
 def concatenated(ctx: Context, number: int, axes: Sequence[int]) -> list[int]:
-    """The parts of a value that is computed from concatenations along one of these axes; itself, if of none."""
+    """The parts of a value that is computed from concatenations along one of these axes; itself, if of none, or of some
+    with other parts.
+    """
     at, shape = arranged.outermost(ctx, number), ctx.builder.ops[number].shape
     if at is None or ctx.builder.ops[at].name != "concat":
         return [number]
@@ -83,7 +85,10 @@ def concatenated(ctx: Context, number: int, axes: Sequence[int]) -> list[int]:
     axis = next((i for i, other in enumerate(shape) if ctx.arrays.same(dim, other)), None)
     if axis is None or axis not in axes:
         return [number]
-    pieces = (rewrite(ctx, number, shape, Own.at(axis, item, len(shape))) for item in whole.items)
+    try:
+        pieces = [rewrite(ctx, number, shape, Own.at(axis, item, len(shape))) for item in whole.items]
+    except NotYetError:  # another one has other parts: what is stored says so
+        return [number]
     return [part for piece in pieces if piece is not None for part in concatenated(ctx, piece, axes)]
 
 

@@ -37,7 +37,14 @@ def test_of_parts(expression: str) -> None:
     np.testing.assert_allclose(found, CASES[expression](), rtol=1e-12)
 
 
-@pytest.mark.parametrize("expression", ["var(concat(x, y, axis=0))", "sum(merge(stack(x, x, axis=0)))"])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "var(concat(x, y, axis=0))",
+        "sum(merge(stack(x, x, axis=0)))",
+        "sum(concat(x, y, axis=0) * concat(y, x, axis=0), axis=0)",
+    ],
+)
 def test_others_are_refused(expression: str) -> None:
     with pytest.raises(KgenError, match="this reduces an axis"):
         run(load(f"out = {expression}"), {"x": X, "y": Y})

@@ -91,7 +91,8 @@ def test_random_programs_at_places(seed: int) -> None:
     rng = np.random.default_rng(seed)
     one = random_programs.program(seed, ("places",))
     assert one.bytes
-    small = {"a": (6, 20), "b": (6, 20), "t": (9, 20), "i": (6,), "j": (6,), "k": (20,)}
+    rows = 1 if seed % 4 == 0 else 6
+    small = {"a": (rows, 20), "b": (rows, 20), "t": (9, 20), "i": (rows,), "j": (rows,), "k": (20,)}
     most = {"i": 9, "j": 20, "k": 20}
     given = {
         n: torch.from_numpy(rng.integers(0, most.get(n, 8), small[n])).to(getattr(torch, o.dtype))
