@@ -214,6 +214,9 @@ class Rows:
     split_blocks_pieces: int = 2048
     #: Shorter rows, in bytes, are read element by element instead of peeled, which would leave most threads idle.
     shortest_peeled: int = 449
+    #: Bytes of the longest row that is read element by element where it has float64 beside narrower elements (var of
+    #: 6272 float64 and bytes 193 to 143 us, norm of 4546 61 to 54; logsumexp of 3817 float64 and bfloat16 53 to 59).
+    most_mixed_bytes: int = 1 << 16
     #: In rows of fewer elements, unaligned operands are read element by element: shifting takes registers, so fewer
     #: blocks fit an SM (layernorm of 301 bfloat16 0.87, 0.80 shifted; of 1001 0.72, 0.95 shifted).
     shortest_shifted: int = 400

@@ -106,3 +106,18 @@ def test_rows_with_and_without_gaps(width: int) -> None:
     d = a - b - c
     np.testing.assert_array_equal(kernel(a, b, c), (d - d.max(1, keepdims=True)).astype(np.float32))
     assert "staged" in str(kernel.explain(a, b, c))
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "width", "peeled"),
+    [
+        (("f64", "i8"), 1001, False),  # groups of two float64 would have two bytes
+        (("f64", "f64"), 1001, True),
+        (("f32", "i8"), 1001, True),
+        (("f64", "i8"), 40001, True),  # walked
+    ],
+)
+def test_wide_elements_beside_narrow_ones(dtypes: tuple[str, str], width: int, peeled: bool) -> None:
+    a, b = (kgen.spec((3000, width), dtype) for dtype in dtypes)
+    (step,) = kgen.jit("out = sum(a * b, axis=1)").explain(a, b, arch="sm_90").steps
+    assert (step.schedule["anchor"] is not None) == peeled

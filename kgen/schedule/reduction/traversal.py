@@ -14,6 +14,7 @@ from kgen.schedule.reduction.peel import choose_anchor
 from kgen.schedule.reduction.schedule import segment_stores
 from kgen.schedule.reduction.staging import StagedRows, stage
 from kgen.schedule.schedule import AccessKind, AccessSchedule
+from kgen.schedule.target import LONG
 
 
 @dataclass(frozen=True)
@@ -124,9 +125,17 @@ class RowTraversal:
             return self.flat.anchor, frozenset()
         facts = self.facts
         long = not facts.along or facts.width * self.largest >= facts.tuning.rows.shortest_peeled
-        if self.vector > 1 and facts.reduced == 1 and long and self.sharing is None:
+        if self.vector > 1 and facts.reduced == 1 and long and self.sharing is None and not self._is_mixed:
             return choose_anchor(facts, self.consecutive, self.widest)  # of multiples of a narrower vector, too
         return None, frozenset()
+
+    @property
+    def _is_mixed(self) -> bool:
+        """Whether rows fit registers that have elements of 8 bytes beside narrower ones, of which a thread would read
+        two at a time."""
+        facts, tuning = self.facts, self.facts.tuning.rows
+        fits = facts.along and facts.width * facts.bytes_of(facts.reads) <= tuning.most_mixed_bytes
+        return fits and self.largest == LONG and any(facts.itemsizes[i] < LONG for i in facts.reads)
 
     @property
     def anchor(self) -> int | None:
