@@ -106,6 +106,8 @@ class ColumnTiles:
     across_bytes: int = 128
     #: Bytes of a column that a thread reads at once: of the widest transposed operand, one sector of memory.
     run_bytes: int = 32
+    #: Elements of a column that a thread might read at once, where elements are few; 0: without tiles.
+    few_runs: tuple[int, ...] = (0, 2, 4, 8, 16)
     #: Bytes of a thread's tile, of all operands.
     kept_bytes: int = 256
     #: Threads on an SM that the compiler leaves registers for.  It would leave them for more, and then waits for a part
@@ -179,6 +181,10 @@ class ResidentColumns:
     narrowest_of_two: int = 16
     #: Bytes of shared memory per block, for partials that its threads exchange.
     shared_bytes: int = 48 << 10
+    #: Other mappings are taken where they are predicted to take less than this fraction of the time.
+    gain: float = 0.9
+    #: Registers of a thread in these, at most.
+    most_registers: int = 128
     #: Threads across columns, by the least bytes that each reads at once: (bytes, threads), the first that fits.
     lanes: tuple[tuple[int, int], ...] = ((8, 16), (4, 64), (1, 32))
     #: The same for columns of at most so many elements, where threads share them and read less than a word of each row

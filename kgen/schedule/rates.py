@@ -106,3 +106,28 @@ CHUNK_COSTS = CostModel(
     memory=4.6e12, l2=10e12, lines=0.79e12, issue=0.74e12, shared=0.22e12, launch=0.1e-6, wait=1.1e-6, filling=0,
     latency=0.7e-6, cache=10e6, overlap=1.65, burst=32,
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OccupancyRates:
+    """The rates of kernels that keep columns in registers, fitted to 288 launches of 17 programs (*Thread mappings of
+    columns in registers*).
+    """
+
+    #: Bytes a second from memory, and from L2; lines, and instructions of warps a second.
+    memory: float = 4.6e12
+    l2: float = 10e12
+    lines: float = 0.135e12
+    issue: float = 0.74e12
+    #: Warps of an SM with which instructions take twice as long as with many.
+    hiding_warps: float = 26
+    launch: float = 0.5e-6
+    #: The norm by which these add up.
+    overlap: float = 1.4
+    #: Registers of a thread beside those for elements and states.
+    own_registers: int = 22
+    #: Warps, blocks and registers of an SM, and SMs.
+    warps: int = 64
+    blocks: int = 32
+    registers: int = 65536
+    multiprocessors: int = 132

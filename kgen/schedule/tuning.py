@@ -13,7 +13,7 @@ from dataclasses import field
 from kgen.records import dataclass
 from kgen.schedule.column_tuning import Columns, ColumnTiles, NarrowColumns, ResidentColumns
 from kgen.schedule.latency import Latency
-from kgen.schedule.rates import CHUNK_COSTS, GATHERED_RATES, CostModel, RowRates, TrafficRates
+from kgen.schedule.rates import CHUNK_COSTS, GATHERED_RATES, CostModel, OccupancyRates, RowRates, TrafficRates
 
 
 @dataclass(frozen=True)
@@ -349,6 +349,7 @@ class Tuning:
     gathered_rates: RowRates = field(default_factory=lambda: GATHERED_RATES)
     costs: CostModel = field(default_factory=CostModel)
     chunk_costs: CostModel = field(default_factory=lambda: CHUNK_COSTS)
+    resident_rates: OccupancyRates = field(default_factory=OccupancyRates)
     latency: Latency = field(default_factory=Latency)
 
 

@@ -166,6 +166,17 @@ def test_few_columns_side_by_side() -> None:
     assert np.array_equal(kernel(a), a.sum(2))
 
 
+def test_columns_at_a_step() -> None:
+    """In place, not from a copy, where a warp finds whole sectors among them."""
+    a = data((3, 1500, 600), np.int16)[..., ::2]
+    kernel = kgen.jit("s = sum(a, axis=1)\np = argmax(a, axis=1)", device="cpu")
+    (step,) = kernel.explain(a).steps
+    assert step.kernel.startswith("columns")
+    s, p = kernel(a)
+    assert np.array_equal(s, a.sum(1, dtype=np.int64))
+    assert np.array_equal(p, a.argmax(1))
+
+
 def test_unaligned_loads_do_not_fill_registers() -> None:
     """Elements that are loaded one by one take a register each: a thread takes fewer columns, and spills none."""
     shape = (16, 100, 438, 128)

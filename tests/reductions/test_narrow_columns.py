@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kgen
-from tests.forced import forced
+from tests.forced import AS_MANY, both, forced
 
 Array = np.ndarray[Any, Any]
 
@@ -93,7 +93,7 @@ def test_other_layouts_are_left_to_other_kernels() -> None:
 def test_64_bit_indices() -> None:
     """The same results where rows and columns are numbered with 64 bits."""
     kernel = kgen.jit(TEXT, device="cpu")
-    with pytest.MonkeyPatch.context() as patch, forced({"narrow_columns": {"batches_of_blocks": 0}}):
+    with pytest.MonkeyPatch.context() as patch, forced(both(AS_MANY, {"narrow_columns": {"batches_of_blocks": 0}})):
         patch.setattr("kgen.schedule.reduction.facts.is_small", lambda *_: False)
         x = data((5003, 7), "float32")
         assert kernels(kernel, x) == ["columns_7_split_64bit"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.schedule.reduction.resident_columns import Demand, ResidentMapping, map_columns
+from kgen.schedule.reduction.resident_mapping import Demand, ResidentMapping, map_columns
 from tests.codegen.compilers import nvrtc_log
 from tests.fuzz.arrays import Array, Recipe
 from tests.fuzz.reductions import Program

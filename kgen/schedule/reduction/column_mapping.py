@@ -51,9 +51,10 @@ class ColumnDemand:
 
     @cached_property
     def size(self) -> int:
-        """Bytes of a group."""
-        space, reduced = self.facts.space, self.facts.reduced
-        return self.group * max(self.facts.itemsizes[i] for i in self.facts.reads if space.strides[i][reduced] == 1)
+        """Bytes of a group, where columns are side by side."""
+        facts = self.facts
+        beside = [facts.itemsizes[i] for i in facts.reads if facts.space.strides[i][facts.reduced] == 1]
+        return self.group * max(beside or [facts.itemsizes[i] for i in facts.reads])
 
     @cached_property
     def most(self) -> int:
@@ -173,6 +174,8 @@ def partials_shape_of(columns: ColumnDemand) -> ColumnMapping:
 
 def few_shape_of(columns: ColumnDemand, few: Across) -> ColumnMapping:
     """The thread mapping of few columns: threads read all of their elements at once, if they can."""
+    if few.run:
+        return ColumnMapping(few.lanes, few.threads, few.run, True, False)
     each = columns.each(few.threads)
     if 1 < each <= columns.whole and not few.split:
         return ColumnMapping(few.lanes, few.threads, each, False, False, at_once=True)

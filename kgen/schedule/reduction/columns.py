@@ -21,10 +21,11 @@ from kgen.schedule.reduction.column_mapping import (
 from kgen.schedule.reduction.column_search import column_seconds, fastest_columns, flying_registers, least_seconds
 from kgen.schedule.reduction.column_tiles import down_columns_only, run_length
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.reduction.few import few_columns
+from kgen.schedule.reduction.few import few_columns, rows_are_faster
 from kgen.schedule.reduction.row_cost import row_seconds
 from kgen.schedule.reduction.row_orders import along_rows
 from kgen.schedule.reduction.schedule import ColumnSchedule
+from kgen.schedule.target import SECTOR
 
 
 def down_columns(facts: RowFacts) -> Choice | None:
@@ -36,14 +37,17 @@ def down_columns(facts: RowFacts) -> Choice | None:
         return _instead_of_rows(facts)
     if BLOCKS in facts.step.shape:
         return choice_of(facts, group, partials_shape_of(ColumnDemand(facts, group)))
-    few = few_columns(facts, group, kept=False)
-    if transposed := down_columns_only(facts):
+    transposed = down_columns_only(facts)
+    few = few_columns(facts, group, kept=False, runs=facts.tuning.column_tiles.few_runs if transposed else (0,))
+    if few is not None:
+        if rows_are_faster(facts, few):
+            return None
+        read = transposed if few.run else ()
+        return choice_of(facts, few.group, few_shape_of(ColumnDemand(facts, few.group), few), read, few.run)
+    if transposed:
         run = run_length(facts, group, transposed)
         tiled = tiled_shape_of(ColumnDemand(facts, group), run)
-        if few is None or not tiled.split:
-            return _fastest(facts, group, choice_of(facts, group, tiled, transposed, run))
-    if few is not None:
-        return choice_of(facts, few.group, few_shape_of(ColumnDemand(facts, few.group), few))
+        return _fastest(facts, group, choice_of(facts, group, tiled, transposed, run))
     columns, beside = ColumnDemand(facts, group), operand_beside(facts) if facts.bounded else None
     if beside is None or columns.groups < columns.tuning.fewest_chunked:
         return _fastest(facts, group, choice_of(facts, group, shape_of(columns)))
@@ -115,15 +119,25 @@ def _instead_of_rows(facts: RowFacts) -> Choice | None:
 
 
 def _widest(facts: RowFacts) -> int:
-    """Columns that a thread takes at once, at most; 0 if no operand has neighbouring columns."""
+    """Columns that a thread takes at once, at most; 0 if neighbouring columns are far apart in every operand."""
     space, reduced = facts.space, facts.reduced
-    if reduced == len(space.shape) or facts.state_bytes > facts.tuning.columns.state_bytes:
+    several = reduced < len(space.shape) and space.shape[reduced] > 1
+    if not several or facts.state_bytes > facts.tuning.columns.state_bytes:
         return 0
     across = [facts.itemsizes[i] for i in facts.reads if space.strides[i][reduced] == 1]
-    group = max(1, facts.target.vector_bytes // max(across)) if across and space.shape[reduced] > 1 else 0
-    while group and (space.shape[reduced] % group or group * facts.state_bytes > facts.tuning.columns.state_bytes):
+    if not across:
+        return int(any(_shares_sectors(facts, i) for i in facts.reads))
+    group = max(1, facts.target.vector_bytes // max(across))
+    while space.shape[reduced] % group or group * facts.state_bytes > facts.tuning.columns.state_bytes:
         group //= 2
     return group
+
+
+def _shares_sectors(facts: RowFacts, access: int) -> bool:
+    """Whether neighbouring columns of an operand are in one sector, and nearer than neighbours in a column."""
+    step = abs(facts.step_along(access, facts.reduced))
+    down = (abs(facts.step_along(access, d)) for d in range(facts.reduced))
+    return 0 < step * facts.itemsizes[access] < SECTOR and all(step < other for other in down)
 
 
 def _group(facts: RowFacts) -> int | None:

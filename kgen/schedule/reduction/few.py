@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import ceil, prod
 
@@ -19,29 +19,41 @@ from kgen.schedule.trace import leading
 @dataclass(frozen=True, slots=True)
 class Across:
     """``lanes`` threads take neighbouring groups of ``group`` columns; ``threads`` share each.  ``split``: whether
-    several blocks share columns.
+    several blocks share columns.  ``run``: elements of transposed operands that a thread takes at once; 0 where these
+    are read one by one.
     """
 
     group: int
     lanes: int
     threads: int
     split: bool = False
+    run: int = 0
 
 
-def few_columns(facts: RowFacts, widest: int, *, kept: bool) -> Across | None:
+def few_columns(facts: RowFacts, widest: int, *, kept: bool, runs: Sequence[int] = (0,)) -> Across | None:
     """The fastest mapping of columns, in groups of at most ``widest``; None where elements are many.  ``kept``: whether
-    threads keep their elements, for a chain of rounds.
+    threads keep their elements, for a chain of rounds.  ``runs``: as in :class:`Across`, those to compare.
     """
     if not facts.is_few:
         return None
     few = _Few(facts, coarse(facts.space))
-    ways = [way for way in few.across(widest) if few.fits(way, kept=kept)]
+    ways = [way for way in few.across(widest, runs) if few.fits(way, kept=kept)]
     moved = {columns: few.moved(columns) for columns in {way.group * way.lanes for way in ways}}
 
     def taken(way: Across) -> float:
         return cycles(few.of_columns(way, moved[way.group * way.lanes], kept=kept), facts.tuning.latency)
 
     return min(ways, key=taken, default=None)
+
+
+def rows_are_faster(facts: RowFacts, columns: Across) -> bool:
+    """Whether few elements take less time along rows than by this mapping of columns."""
+    threads, few = few_rows(facts), _Few(facts, coarse(facts.space))
+    if threads is None:
+        return False
+    across = few.of_columns(columns, few.moved(columns.group * columns.lanes), kept=False)
+    latency = facts.tuning.latency
+    return cycles(few.of_rows(threads), latency) < cycles(across, latency)
 
 
 def few_rows(facts: RowFacts) -> int | None:
@@ -99,7 +111,7 @@ class _Few:
         """Of the states of one round."""
         return max(1.0, self.state_bytes / WORD / self.facts.rounds)
 
-    def across(self, widest: int) -> Iterator[Across]:
+    def across(self, widest: int, runs: Sequence[int]) -> Iterator[Across]:
         tuning, most, group = self.facts.tuning.columns, self.facts.tuning.resident_columns.largest_block, widest
         while group:
             lanes = tuning.fewest_lanes
@@ -107,7 +119,7 @@ class _Few:
                 threads = 1
                 while lanes * threads <= most and threads < 2 * self.width:
                     if lanes * threads >= WARP:
-                        yield Across(group, lanes, threads)
+                        yield from (Across(group, lanes, threads, run=run) for run in runs)
                     # The last block merges partials with at least one thread per column.
                     if lanes * threads == tuning.block and threads >= max(group, 2):
                         yield Across(group, lanes, threads, split=True)
@@ -120,13 +132,22 @@ class _Few:
         facts, tuning = self.facts, self.facts.tuning.columns
         states = way.group * self.state_bytes * way.lanes * (way.threads if way.threads > 1 else 0)
         held = ceil(self.width / way.threads) * way.group * self.bytes_read if kept else 0
+        if way.run and not self.takes_runs(way):
+            return False
         return states <= tuning.shared_bytes and held <= facts.tuning.rows.kept_bytes and not (kept and way.split)
+
+    def takes_runs(self, way: Across) -> bool:
+        """Whether runs fit columns, and the registers of threads."""
+        facts = self.facts
+        whole = facts.reduced == 1 or facts.space.shape[0] % way.run == 0
+        fits = way.group * way.run * self.bytes_read <= facts.tuning.column_tiles.kept_bytes
+        return whole and fits and way.run * way.threads < 2 * facts.width
 
     def of_columns(self, way: Across, moved: float, *, kept: bool) -> Work:
         facts, tuning = self.facts, self.facts.tuning.columns
         tiles, at_once = ceil(self.rows / (way.group * way.lanes)), tuning.whole_bytes // (way.group * self.bytes_read)
         spans = max(1, min(ceil(self.width / (4 * way.threads)), tuning.split_blocks // tiles)) if way.split else 1
-        each = ceil(self.width / (way.threads * spans))
+        each = ceil(self.width / (way.threads * spans * max(1, way.run))) * max(1, way.run)
         warps = way.lanes * way.threads // WARP
         merges, barriers = spans * way.group / way.threads * way.split, 0
         if way.threads > 1 and kept:
@@ -144,7 +165,7 @@ class _Few:
         return Work(
             tiles * spans,
             warps,
-            1 if kept else ceil(each / max(1, at_once)),
+            1 if kept else ceil(each / max(1, way.run or at_once)) + (way.run > 0 and facts.width % way.run > 0),
             each * way.group,
             self.instructions,
             merges * self.words,

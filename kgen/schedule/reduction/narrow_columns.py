@@ -16,6 +16,7 @@ from kgen.records import dataclass
 from kgen.schedule.column_tuning import NarrowColumns
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.few import few_rows
 from kgen.schedule.reduction.reasons import common_reasons
 from kgen.schedule.reduction.schedule import NarrowColumnSchedule, is_plain
 from kgen.schedule.reduction.streaming import streaming_accesses
@@ -38,8 +39,9 @@ class NarrowMapping:
 
 
 def narrow_columns(facts: RowFacts) -> Choice | None:
-    """The schedule of a kernel that reduces few columns; None where the family does not apply."""
-    dense = _dense(facts) if not facts.scatters_results else []
+    """The schedule of a kernel that reduces few columns; None where the family does not apply, or elements are so few
+    that many threads share each row of them."""
+    dense = _dense(facts) if not (facts.scatters_results or few_rows(facts)) else []
     found = _mapping(facts, dense) if dense else None
     if found is None:
         return None

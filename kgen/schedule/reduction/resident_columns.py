@@ -6,114 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import ceil
 
 from kgen.layout.iterator import IterationSpace
-from kgen.records import dataclass
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.column_choice import column_accesses
 from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.few import few_columns
 from kgen.schedule.reduction.reasons import resident_column_reasons
+from kgen.schedule.reduction.resident_mapping import Demand, ResidentMapping, map_columns
+from kgen.schedule.reduction.resident_search import fastest_mapping
 from kgen.schedule.reduction.schedule import ResidentColumnSchedule
-from kgen.schedule.target import SECTOR, WARP, WORD
-from kgen.schedule.tuning import H200, Tuning
-
-
-@dataclass(frozen=True, slots=True)
-class ResidentMapping:
-    """A thread takes ``group`` neighbouring columns and keeps ``vectors`` elements of each.  ``lanes`` threads take
-    neighbouring groups, and ``threads`` share each group.
-    """
-
-    group: int
-    lanes: int
-    threads: int
-    vectors: int
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What the thread mapping of columns of ``height`` elements depends on.
-
-    ``group``: columns per vector.  ``sizes``: bytes of an element of each operand that is kept; ``smallest``: of any
-    operand.  ``states``: bytes of the states of one column's reductions in a thread.  ``ragged``: whether runs of
-    neighbouring columns may begin within a sector.
-    """
-
-    height: int
-    group: int
-    sizes: tuple[int, ...]
-    smallest: int
-    states: int
-    ragged: bool
-    tuning: Tuning = H200
-
-    def kept_bytes(self, group: int) -> int:
-        """Bytes that a thread keeps for one element of ``group`` columns; of several operands, their words and what is
-        computed of them count as well."""
-        registers = self.word_bytes(group) + WORD * group if len(self.sizes) > 1 else 0
-        return max(group * sum(self.sizes), ceil(self.tuning.resident_columns.share_of_registers * registers))
-
-    def word_bytes(self, group: int) -> int:
-        """The same of operands, in whole words."""
-        return sum(max(WORD, group * size) for size in self.sizes)
-
-
-def map_columns(columns: Demand) -> ResidentMapping | None:
-    """The thread mapping of resident columns; None where none fits."""
-    tuning, group, height = columns.tuning.resident_columns, columns.group, columns.height
-    while group > 1 and group * columns.states > columns.tuning.columns.state_bytes:
-        group //= 2
-    ragged, thin = tuning.ragged if columns.ragged else (), tuning.thin if columns.smallest < WORD else ()
-    for most, narrowest in (*ragged, *tuning.ways, *thin):
-        threads = _threads(columns, columns.kept_bytes(group), most)
-        usual = next(n for least, n in tuning.lanes if group * columns.smallest >= least)
-        if threads > 1 and height <= tuning.short and group * columns.smallest < WORD:
-            usual = tuning.lanes_of_short
-        lanes = max(min(usual, tuning.largest_block // threads), tuning.smallest_block // threads)
-        while _left(lanes, threads, group * columns.states) > tuning.shared_bytes:
-            lanes //= 2
-        if lanes * group * columns.smallest >= narrowest:
-            return _with_another(columns, ResidentMapping(group, lanes, threads, -(-height // threads)))
-    return None
-
-
-def _with_another(columns: Demand, found: ResidentMapping) -> ResidentMapping:
-    """The mapping; or, where several operands leave an SM registers for one of the largest blocks, fewer elements a
-    thread, so that another block works while one waits."""
-    tuning, group, threads = columns.tuning.resident_columns, found.group, 2 * found.threads
-    registers = tuning.other_registers + found.vectors * columns.word_bytes(group) // WORD
-    alone = len(columns.sizes) > 1 and registers > tuning.registers_of_two
-    alone = alone and found.lanes * found.threads == tuning.largest_block
-    lanes = found.lanes // 2
-    wide = lanes * group * columns.smallest >= tuning.narrowest_of_two and found.vectors > 1
-    fits = wide and _left(lanes, threads, group * columns.states) <= tuning.shared_bytes
-    return ResidentMapping(group, lanes, threads, -(-columns.height // threads)) if alone and fits else found
-
-
-def _threads(columns: Demand, size: int, most: int) -> int:
-    """Threads that share columns.  Each keeps at most ``most`` bytes, ``size`` for each element of its columns."""
-    tuning, height = columns.tuning.resident_columns, columns.height
-    each = max(1, min(tuning.most_each, most // size), height if height * size <= tuning.alone_bytes else 0)
-    threads = 1
-    while threads * each < height:
-        threads *= 2
-    half = max(1, threads // 2)
-    fits = -(-height // half) * size <= tuning.waste_bytes
-    return half if _waste(height, threads) > _waste(height, half) + tuning.waste and fits else threads
-
-
-def _left(lanes: int, threads: int, states: int) -> int:
-    """Bytes of partials in shared memory, from each thread or warp that shares columns.  ``states``: of one thread."""
-    entries = 0 if threads == 1 else lanes * threads // WARP if lanes < WARP else threads
-    return entries * lanes * states
-
-
-def _waste(height: int, threads: int) -> float:
-    """The fraction of register slots that stay unused, relative to ``height``."""
-    return -height % threads / height
+from kgen.schedule.target import SECTOR
 
 
 def resident_columns(facts: RowFacts) -> Choice | None:
@@ -127,6 +31,13 @@ def resident_columns(facts: RowFacts) -> Choice | None:
     else:
         found = _sharing_sectors(facts, found)
         found = replace(found, lanes=_filled(facts, found))
+        if facts.bounded and facts.across:
+            found = fastest_mapping(facts, _demand(facts), found, lambda mapping: _choice_of(facts, mapping))
+    return _choice_of(facts, found)
+
+
+def _choice_of(facts: RowFacts, found: ResidentMapping) -> Choice:
+    """The schedule of a mapping."""
     reads = [i for i in facts.varying(facts.reads) if facts.step.accesses[i].reads]
     accesses = column_accesses(facts, found.group)
     read, written = (facts.space.numel * size for size in (facts.bytes_of(reads), facts.bytes_written))
@@ -173,18 +84,29 @@ def resident_mapping(facts: RowFacts) -> ResidentMapping | None:
     """The thread mapping of resident columns; None where rows are not columns, or a block cannot keep them."""
     if not _has_unit_stride_kept_axis(facts.space, facts.reduced):
         return None
-    whole = facts.varying([i for i, varies in enumerate(facts.varies) if varies])
+    whole = _whole(facts)
     reads = [i for i in whole if facts.step.accesses[i].reads]
     across = all(_is_fastest_across(facts, i) for i in whole)
     if facts.is_plain or not reads or not facts.space.numel or not across:
         return None
-    sizes, smallest = tuple(map(facts.itemsizes.__getitem__, reads)), min(map(facts.itemsizes.__getitem__, whole))
-    ragged = any(s * facts.itemsizes[i] % SECTOR for i in whole for s in facts.other_strides(i, facts.reduced))
-    group = widest_group(facts, whole)
-    demand = Demand(facts.width, group, sizes, smallest, facts.state_bytes, ragged, facts.tuning)
+    demand = _demand(facts)
     # Where vectors that all operands are aligned to are too narrow, unaligned operands are read element by element.
     wide = widest_group(replace(facts, addresses=(0,) * len(facts.addresses)), whole)
     return map_columns(demand) or map_columns(replace(demand, group=wide))
+
+
+def _whole(facts: RowFacts) -> list[int]:
+    """The operands that vary along columns, and from one to the next."""
+    return list(facts.varying([i for i, varies in enumerate(facts.varies) if varies]))
+
+
+def _demand(facts: RowFacts) -> Demand:
+    """What mappings depend on, with vectors to which all operands are aligned."""
+    whole = _whole(facts)
+    sizes = tuple(facts.itemsizes[i] for i in whole if facts.step.accesses[i].reads)
+    ragged = any(s * facts.itemsizes[i] % SECTOR for i in whole for s in facts.other_strides(i, facts.reduced))
+    smallest = min(facts.itemsizes[i] for i in whole)
+    return Demand(facts.width, widest_group(facts, whole), sizes, smallest, facts.state_bytes, ragged, facts.tuning)
 
 
 def _is_fastest_across(facts: RowFacts, access: int) -> bool:

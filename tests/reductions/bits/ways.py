@@ -27,7 +27,7 @@ from kgen.schedule.reduction import peel, rows
 from kgen.schedule.reduction.column_mapping import ColumnMapping
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.orders import copies
-from kgen.schedule.reduction.resident_columns import Demand, ResidentMapping
+from kgen.schedule.reduction.resident_mapping import Demand, ResidentMapping
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.thread_mapping import ThreadMapping, one_row_mapping
 from kgen.schedule.reduction.traversal import RowTraversal

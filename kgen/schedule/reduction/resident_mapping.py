@@ -1,0 +1,104 @@
+"""How the threads of kernels that keep columns in registers are mapped to columns, by rule."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from kgen.records import dataclass
+from kgen.schedule.target import WARP, WORD
+from kgen.schedule.tuning import H200, Tuning
+
+
+@dataclass(frozen=True, slots=True)
+class ResidentMapping:
+    """A thread takes ``group`` neighbouring columns and keeps ``vectors`` elements of each.  ``lanes`` threads take
+    neighbouring groups, and ``threads`` share each group.
+    """
+
+    group: int
+    lanes: int
+    threads: int
+    vectors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What the thread mapping of columns of ``height`` elements depends on.
+
+    ``group``: columns per vector.  ``sizes``: bytes of an element of each operand that is kept; ``smallest``: of any
+    operand.  ``states``: bytes of the states of one column's reductions in a thread.  ``ragged``: whether runs of
+    neighbouring columns may begin within a sector.
+    """
+
+    height: int
+    group: int
+    sizes: tuple[int, ...]
+    smallest: int
+    states: int
+    ragged: bool
+    tuning: Tuning = H200
+
+    def kept_bytes(self, group: int) -> int:
+        """Bytes that a thread keeps for one element of ``group`` columns; of several operands, their words and what is
+        computed of them count as well."""
+        registers = self.word_bytes(group) + WORD * group if len(self.sizes) > 1 else 0
+        return max(group * sum(self.sizes), ceil(self.tuning.resident_columns.share_of_registers * registers))
+
+    def word_bytes(self, group: int) -> int:
+        """The same of operands, in whole words."""
+        return sum(max(WORD, group * size) for size in self.sizes)
+
+
+def map_columns(columns: Demand) -> ResidentMapping | None:
+    """The thread mapping of resident columns; None where none fits."""
+    tuning, group, height = columns.tuning.resident_columns, columns.group, columns.height
+    while group > 1 and group * columns.states > columns.tuning.columns.state_bytes:
+        group //= 2
+    ragged, thin = tuning.ragged if columns.ragged else (), tuning.thin if columns.smallest < WORD else ()
+    for most, narrowest in (*ragged, *tuning.ways, *thin):
+        threads = _threads(columns, columns.kept_bytes(group), most)
+        usual = next(n for least, n in tuning.lanes if group * columns.smallest >= least)
+        if threads > 1 and height <= tuning.short and group * columns.smallest < WORD:
+            usual = tuning.lanes_of_short
+        lanes = max(min(usual, tuning.largest_block // threads), tuning.smallest_block // threads)
+        while left_bytes(lanes, threads, group * columns.states) > tuning.shared_bytes:
+            lanes //= 2
+        if lanes * group * columns.smallest >= narrowest:
+            return _with_another(columns, ResidentMapping(group, lanes, threads, -(-height // threads)))
+    return None
+
+
+def _with_another(columns: Demand, found: ResidentMapping) -> ResidentMapping:
+    """The mapping; or, where several operands leave an SM registers for one of the largest blocks, fewer elements a
+    thread, so that another block works while one waits."""
+    tuning, group, threads = columns.tuning.resident_columns, found.group, 2 * found.threads
+    registers = tuning.other_registers + found.vectors * columns.word_bytes(group) // WORD
+    alone = len(columns.sizes) > 1 and registers > tuning.registers_of_two
+    alone = alone and found.lanes * found.threads == tuning.largest_block
+    lanes = found.lanes // 2
+    wide = lanes * group * columns.smallest >= tuning.narrowest_of_two and found.vectors > 1
+    fits = wide and left_bytes(lanes, threads, group * columns.states) <= tuning.shared_bytes
+    return ResidentMapping(group, lanes, threads, -(-columns.height // threads)) if alone and fits else found
+
+
+def _threads(columns: Demand, size: int, most: int) -> int:
+    """Threads that share columns.  Each keeps at most ``most`` bytes, ``size`` for each element of its columns."""
+    tuning, height = columns.tuning.resident_columns, columns.height
+    each = max(1, min(tuning.most_each, most // size), height if height * size <= tuning.alone_bytes else 0)
+    threads = 1
+    while threads * each < height:
+        threads *= 2
+    half = max(1, threads // 2)
+    fits = -(-height // half) * size <= tuning.waste_bytes
+    return half if _waste(height, threads) > _waste(height, half) + tuning.waste and fits else threads
+
+
+def left_bytes(lanes: int, threads: int, states: int) -> int:
+    """Bytes of partials in shared memory, from each thread or warp that shares columns.  ``states``: of one thread."""
+    entries = 0 if threads == 1 else lanes * threads // WARP if lanes < WARP else threads
+    return entries * lanes * states
+
+
+def _waste(height: int, threads: int) -> float:
+    """The fraction of register slots that stay unused, relative to ``height``."""
+    return -height % threads / height

@@ -1,0 +1,70 @@
+"""Other thread mappings of columns that are kept in registers, and the one with the least predicted time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import ceil
+
+from kgen.schedule.cost import count
+from kgen.schedule.facts import Choice
+from kgen.schedule.occupancy import Occupant, seconds
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.resident_mapping import Demand, ResidentMapping, left_bytes
+from kgen.schedule.reduction.schedule import ResidentColumnSchedule
+from kgen.schedule.reduction.walks import columns_walk
+from kgen.schedule.target import WORD
+
+Chosen = Callable[[ResidentMapping], Choice]
+#: Threads across columns.
+_LANES = (4, 8, 16, 32, 64, 128)
+
+
+def fastest_mapping(facts: RowFacts, columns: Demand, usual: ResidentMapping, choice_of: Chosen) -> ResidentMapping:
+    """``usual``, or the mapping that is predicted to take much less time.  ``choice_of``: the schedule of a mapping."""
+    if len(columns.sizes) == 1:  # the rules are exact for one operand
+        return usual
+    best, least = usual, facts.tuning.resident_columns.gain * _seconds(facts, columns, usual, choice_of(usual))
+    for group in (columns.group >> n for n in range(columns.group.bit_length())):
+        sample: Choice | None = None
+        for mapping in _mappings(facts, columns, group):
+            sample = sample or choice_of(mapping)
+            assert isinstance(sample.schedule, ResidentColumnSchedule)
+            schedule = replace(
+                sample.schedule,
+                block=mapping.lanes * mapping.threads,
+                threads=mapping.threads,
+                vectors=mapping.vectors,
+            )
+            taken = _seconds(facts, columns, mapping, replace(sample, schedule=schedule))
+            if taken < least:
+                best, least = mapping, taken
+    return best
+
+
+def _seconds(facts: RowFacts, columns: Demand, mapping: ResidentMapping, choice: Choice) -> float:
+    """Seconds of one launch, as predicted."""
+    rates, counts = facts.tuning.resident_rates, count(columns_walk(facts, choice), facts.tuning.chunk_costs)
+    blocks = ceil(facts.rows / (mapping.group * mapping.lanes))
+    occupant = Occupant(blocks, mapping.lanes * mapping.threads, _registers(columns, mapping))
+    return seconds(counts, occupant, rates)
+
+
+def _registers(columns: Demand, mapping: ResidentMapping) -> int:
+    """Registers of a thread: of what it keeps, of its states, and others."""
+    kept = mapping.vectors * columns.word_bytes(mapping.group) // WORD
+    return columns.tuning.resident_rates.own_registers + kept + 3 * mapping.group * columns.states // WORD
+
+
+def _mappings(facts: RowFacts, columns: Demand, group: int) -> Iterator[ResidentMapping]:
+    """Those whose elements fit registers, and whose states fit shared memory."""
+    tuning, rates, groups = columns.tuning.resident_columns, columns.tuning.resident_rates, facts.rows // group
+    for lanes in _LANES:
+        threads = max(1, tuning.smallest_block // lanes)
+        while lanes < 2 * groups and threads <= min(tuning.largest_block // lanes, columns.height):
+            mapping = ResidentMapping(group, lanes, threads, ceil(columns.height / threads))
+            shares = left_bytes(lanes, threads, group * columns.states) <= tuning.shared_bytes
+            most = min(tuning.most_registers, rates.registers // (lanes * threads))
+            if shares and _registers(columns, mapping) <= most:
+                yield mapping
+            threads *= 2
