@@ -106,6 +106,8 @@ class ColumnTiles:
     across_bytes: int = 128
     #: Bytes of a column that a thread reads at once: of the widest transposed operand, one sector of memory.
     run_bytes: int = 32
+    #: Other tiles are taken where they are predicted to take less than this fraction of the time.
+    gain: float = 0.97
     #: Elements of a column that a thread might read at once, where elements are few; 0: without tiles.
     few_runs: tuple[int, ...] = (0, 2, 4, 8, 16)
     #: Bytes of a thread's tile, of all operands.

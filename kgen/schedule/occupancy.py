@@ -12,28 +12,36 @@ from kgen.schedule.target import WARP
 
 @dataclass(frozen=True, slots=True)
 class Occupant:
-    """``blocks`` of ``block`` threads, and the ``registers`` of each thread."""
+    """``blocks`` of ``block`` threads.  ``kept``: registers of a thread for what it loads at once; ``others``: for
+    its states.  ``most``: what the compiler has, at most.
+    """
 
     blocks: float
     block: int
-    registers: int
+    kept: int
+    others: int
+    most: int
 
 
 def seconds(counts: Counts, occupant: Occupant, rates: OccupancyRates) -> float:
     """Seconds of one launch, as predicted."""
-    launched = occupant.blocks * occupant.block / WARP / rates.multiprocessors
-    hidden = 1 + rates.hiding_warps / min(resident_warps(occupant, rates), launched)
+    wanted = rates.own_registers + occupant.kept + occupant.others
+    all_warps = occupant.blocks * occupant.block / WARP / rates.multiprocessors
+    warps = min(resident_warps(occupant.block, min(wanted, occupant.most), rates), all_warps)
+    hidden = 1 + rates.hiding_warps / warps
+    spilled = 1 + rates.spilled * max(0, wanted - occupant.most)
+    flying = 1 + rates.hiding_registers / (warps * max(1, min(occupant.kept, rates.most_flying)))
     parts = (
-        counts.memory / rates.memory,
+        max(flying * counts.memory / rates.memory, counts.rounds * rates.latency),
         counts.l2 / rates.l2,
         counts.lines / rates.lines,
-        hidden * counts.instructions / rates.issue,
+        hidden * spilled * counts.instructions / rates.issue,
     )
     return rates.launch + float(sum(part**rates.overlap for part in parts) ** (1 / rates.overlap))
 
 
-def resident_warps(occupant: Occupant, rates: OccupancyRates) -> int:
+def resident_warps(block: int, registers: int, rates: OccupancyRates) -> int:
     """Warps of an SM."""
-    warps = ceil(occupant.block / WARP)
-    of_block = ceil(occupant.registers / 8) * 8 * WARP * warps
-    return max(1, min(rates.warps // warps, rates.registers // of_block, rates.blocks)) * warps
+    warps = ceil(block / WARP)
+    blocks = min(rates.warps // warps, rates.registers // (ceil(registers / 8) * 8 * WARP * warps), rates.blocks)
+    return max(1, blocks) * warps

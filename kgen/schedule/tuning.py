@@ -13,7 +13,15 @@ from dataclasses import field
 from kgen.records import dataclass
 from kgen.schedule.column_tuning import Columns, ColumnTiles, NarrowColumns, ResidentColumns
 from kgen.schedule.latency import Latency
-from kgen.schedule.rates import CHUNK_COSTS, GATHERED_RATES, CostModel, OccupancyRates, RowRates, TrafficRates
+from kgen.schedule.rates import (
+    CHUNK_COSTS,
+    GATHERED_RATES,
+    RESIDENT_RATES,
+    CostModel,
+    OccupancyRates,
+    RowRates,
+    TrafficRates,
+)
 
 
 @dataclass(frozen=True)
@@ -349,7 +357,8 @@ class Tuning:
     gathered_rates: RowRates = field(default_factory=lambda: GATHERED_RATES)
     costs: CostModel = field(default_factory=CostModel)
     chunk_costs: CostModel = field(default_factory=lambda: CHUNK_COSTS)
-    resident_rates: OccupancyRates = field(default_factory=OccupancyRates)
+    tile_rates: OccupancyRates = field(default_factory=OccupancyRates)
+    resident_rates: OccupancyRates = field(default_factory=lambda: RESIDENT_RATES)
     latency: Latency = field(default_factory=Latency)
 
 

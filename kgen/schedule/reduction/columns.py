@@ -25,6 +25,7 @@ from kgen.schedule.reduction.few import few_columns, rows_are_faster
 from kgen.schedule.reduction.row_cost import row_seconds
 from kgen.schedule.reduction.row_orders import along_rows
 from kgen.schedule.reduction.schedule import ColumnSchedule
+from kgen.schedule.reduction.tile_search import fastest_tiles
 from kgen.schedule.target import SECTOR
 
 
@@ -47,7 +48,8 @@ def down_columns(facts: RowFacts) -> Choice | None:
     if transposed:
         run = run_length(facts, group, transposed)
         tiled = tiled_shape_of(ColumnDemand(facts, group), run)
-        return _fastest(facts, group, choice_of(facts, group, tiled, transposed, run))
+        found = _fastest(facts, group, choice_of(facts, group, tiled, transposed, run))
+        return fastest_tiles(facts, group, transposed, found)
     columns, beside = ColumnDemand(facts, group), operand_beside(facts) if facts.bounded else None
     if beside is None or columns.groups < columns.tuning.fewest_chunked:
         return _fastest(facts, group, choice_of(facts, group, shape_of(columns)))

@@ -45,15 +45,14 @@ def fastest_mapping(facts: RowFacts, columns: Demand, usual: ResidentMapping, ch
 def _seconds(facts: RowFacts, columns: Demand, mapping: ResidentMapping, choice: Choice) -> float:
     """Seconds of one launch, as predicted."""
     rates, counts = facts.tuning.resident_rates, count(columns_walk(facts, choice), facts.tuning.chunk_costs)
+    kept, others = _registers(columns, mapping)
     blocks = ceil(facts.rows / (mapping.group * mapping.lanes))
-    occupant = Occupant(blocks, mapping.lanes * mapping.threads, _registers(columns, mapping))
-    return seconds(counts, occupant, rates)
+    return seconds(counts, Occupant(blocks, mapping.lanes * mapping.threads, kept, others, rates.registers), rates)
 
 
-def _registers(columns: Demand, mapping: ResidentMapping) -> int:
-    """Registers of a thread: of what it keeps, of its states, and others."""
-    kept = mapping.vectors * columns.word_bytes(mapping.group) // WORD
-    return columns.tuning.resident_rates.own_registers + kept + 3 * mapping.group * columns.states // WORD
+def _registers(columns: Demand, mapping: ResidentMapping) -> tuple[int, int]:
+    """Registers of a thread: of what it keeps, and of its states."""
+    return mapping.vectors * columns.word_bytes(mapping.group) // WORD, 3 * mapping.group * columns.states // WORD
 
 
 def _mappings(facts: RowFacts, columns: Demand, group: int) -> Iterator[ResidentMapping]:
@@ -65,6 +64,6 @@ def _mappings(facts: RowFacts, columns: Demand, group: int) -> Iterator[Resident
             mapping = ResidentMapping(group, lanes, threads, ceil(columns.height / threads))
             shares = left_bytes(lanes, threads, group * columns.states) <= tuning.shared_bytes
             most = min(tuning.most_registers, rates.registers // (lanes * threads))
-            if shares and _registers(columns, mapping) <= most:
+            if shares and rates.own_registers + sum(_registers(columns, mapping)) <= most:
                 yield mapping
             threads *= 2

@@ -1,0 +1,64 @@
+"""Other tiles of column kernels whose threads transpose in registers, and those with the least predicted time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from math import ceil
+
+from kgen.schedule.cost import coarse, count
+from kgen.schedule.facts import Choice
+from kgen.schedule.occupancy import Occupant, seconds
+from kgen.schedule.reduction.column_choice import choice_of
+from kgen.schedule.reduction.column_mapping import ColumnDemand, ColumnMapping
+from kgen.schedule.reduction.column_search import flying_registers
+from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.schedule import ColumnSchedule
+from kgen.schedule.reduction.walks import columns_walk
+from kgen.schedule.target import WORD
+
+#: Threads across and down columns, and elements of a column that a thread takes at once.
+_BLOCKS = ((256, 1), (128, 2), (64, 4), (32, 8), (16, 16), (8, 32), (4, 64))
+_RUNS = (16, 8, 4)
+
+
+def fastest_tiles(facts: RowFacts, widest: int, transposed: Sequence[int], usual: Choice) -> Choice:
+    """``usual``, or the tiles that are predicted to take less time.  ``widest``: columns of a tile, at most."""
+    schedule = usual.schedule
+    assert isinstance(schedule, ColumnSchedule)
+    if schedule.split or schedule.chunk or not (facts.bounded and facts.across):
+        return usual
+    best, least = usual, facts.tuning.column_tiles.gain * _seconds(facts, usual)
+    alike = replace(facts, space=coarse(facts.space))
+    for group in (widest >> n for n in range(widest.bit_length())):
+        columns = ColumnDemand(alike, group)
+        for mapping in _tiles(columns):
+            found = choice_of(facts, group, mapping, transposed, mapping.vectors)
+            taken = _seconds(facts, found)
+            if taken < least:
+                best, least = replace(found, costs=((found.schedule.template, taken),)), taken
+    return best
+
+
+def _tiles(columns: ColumnDemand) -> Iterator[ColumnMapping]:
+    """Those that leave no thread idle, and fit registers and shared memory."""
+    facts, tuning, group = columns.facts, columns.facts.tuning, columns.group
+    for (lanes, threads), run in product(_BLOCKS, _RUNS):
+        fits = group * run * facts.bytes_of(facts.reads) <= tuning.column_tiles.kept_bytes
+        whole = facts.reduced == 1 or facts.space.shape[0] % run == 0
+        shared = lanes * threads * group * facts.state_bytes * (threads > 1) <= tuning.columns.shared_bytes
+        if fits and whole and shared and lanes < 2 * columns.groups and run * threads < 2 * facts.width:
+            yield ColumnMapping(lanes, threads, run, loops=True, split=False)
+
+
+def _seconds(facts: RowFacts, choice: Choice) -> float:
+    """Seconds of one launch, as predicted."""
+    rates, tiles, schedule = facts.tuning.tile_rates, facts.tuning.column_tiles, choice.schedule
+    assert isinstance(schedule, ColumnSchedule)
+    walk = columns_walk(facts, choice)
+    counts, states = count(walk, facts.tuning.chunk_costs), ceil(1.5 * schedule.group * facts.state_bytes / WORD)
+    blocks = max(tiles.resident_threads // schedule.block, 1)
+    most = rates.registers // (blocks * schedule.block) // 8 * 8
+    kept = flying_registers(facts, schedule)
+    return seconds(counts, Occupant(counts.blocks / walk.times, schedule.block, kept, states, most), rates)
