@@ -107,7 +107,7 @@ class ColumnTiles:
     #: Bytes of a column that a thread reads at once: of the widest transposed operand, one sector of memory.
     run_bytes: int = 32
     #: Other tiles are taken where they are predicted to take less than this fraction of the time.
-    gain: float = 0.97
+    gain: float = 0.946
     #: Elements of a column that a thread might read at once, where elements are few; 0: without tiles.
     few_runs: tuple[int, ...] = (0, 2, 4, 8, 16)
     #: Bytes of a thread's tile, of all operands.
@@ -184,7 +184,7 @@ class ResidentColumns:
     #: Bytes of shared memory per block, for partials that its threads exchange.
     shared_bytes: int = 48 << 10
     #: Other mappings are taken where they are predicted to take less than this fraction of the time.
-    gain: float = 0.9
+    gain: float = 0.87
     #: Registers of a thread in these, at most.
     most_registers: int = 128
     #: Threads across columns, by the least bytes that each reads at once: (bytes, threads), the first that fits.

@@ -41,7 +41,7 @@ def down_columns(facts: RowFacts) -> Choice | None:
     transposed = down_columns_only(facts)
     few = few_columns(facts, group, kept=False, runs=facts.tuning.column_tiles.few_runs if transposed else (0,))
     if few is not None:
-        if rows_are_faster(facts, few):
+        if transposed and rows_are_faster(facts, few):
             return None
         read = transposed if few.run else ()
         return choice_of(facts, few.group, few_shape_of(ColumnDemand(facts, few.group), few), read, few.run)
