@@ -81,7 +81,7 @@ def test_kernels_wait_before_they_access_memory(case: Case) -> None:
         # Compilers move these ahead of the wait; the math library's tables are constant.
         assert "ld.global.nc" not in kernel or LOCAL_MEMORY.search(text)
         accesses, start, _ = after.partition("griddepcontrol.launch_dependents;")
-        assert re.search(r"\bst\b", accesses)
+        assert re.search(r"\b(st|red|atom)\b(?!\.shared)", accesses)
         threads = re.search(r"\.maxntid (\d+)", kernel)
         assert threads
         assert bool(start) is (int(threads[1]) > 64)
