@@ -26,7 +26,7 @@ class OpRow:
     ``result``: ``same`` as the (last) argument, a fixed dtype, or ``stated`` by the op itself.
     ``ulp``: the largest error, in units in the last place, for float32 and float64 on any target; ``0`` means correctly
     rounded.  From the CUDA C++ Programming Guide, "Mathematical Functions".  The bounds of Bessel functions hold for
-    |x| < 8, those of lgamma and gelu_derivative away from their zeros below 0; elsewhere the guide gives absolute errors.
+    |x| < 8, those of lgamma and gelu_derivative away from their zeros below 0; elsewhere errors are absolute.
     """
 
     arity: int | None

@@ -18,7 +18,7 @@ round x, floor x, ceil x, trunc x    ->  x            (of an integer as a float)
 complex(real z, imag z)              ->  z
 max x, min x, prod x, over one       ->  x            (with keepdims, so that the shape stays)
 sum x, mean x, over one element      ->  x + 0.0      (floats: a sum begins at +0.0)
-sum x, over one element              ->  x            (integers)
+sum x, prod x, over one element      ->  x            (integers, as the result's dtype)
 logsumexp x, over one element        ->  x + 0.0      (not of complex numbers: their angles are reduced)
 any x, all x, over one element       ->  x as a bool  (count_nonzero: then as an integer)
 var x, std x, over one element       ->  x - x        (floats; with a correction of 1 and more (x - x) / 0.0)
@@ -180,6 +180,8 @@ def _of_one(builder: Builder, op: Op, arg: Op) -> int | None:
         return None
     if attr.kind in ("any", "all", "count_nonzero"):
         return _truth(builder, op, arg)
+    if attr.kind in ("sum", "prod") and op.dtype.is_int:
+        return _converted(builder, op, op.args[0])
     if op.dtype is not arg.dtype:
         return None
     if attr.kind in ("var", "std") and op.dtype in (FLOAT32, FLOAT64):
@@ -187,7 +189,7 @@ def _of_one(builder: Builder, op: Op, arg: Op) -> int | None:
         if attr.correction < 1:
             return zero
         return builder.op("div", (zero, builder.const(0.0, op.dtype)), shape=op.shape, span=op.span)
-    if attr.kind in ("min", "max", "prod") or (attr.kind == "sum" and op.dtype.is_int):
+    if attr.kind in ("min", "max", "prod"):
         return op.args[0]
     if attr.kind not in ("sum", "mean", "logsumexp") or not op.dtype.is_float:
         return None
@@ -203,7 +205,12 @@ def _truth(builder: Builder, op: Op, arg: Op) -> int | None:
     found = op.args[0]
     if not arg.dtype.is_bool:
         found = builder.op("ne", (found, builder.const(0, arg.dtype)), shape=op.shape, span=op.span)
-    if op.dtype.is_bool:
+    return _converted(builder, op, found)
+
+
+def _converted(builder: Builder, op: Op, found: int) -> int:
+    """A bool or an integer in the dtype of an op, which has all its values."""
+    if builder.ops[found].dtype is op.dtype:
         return found
     return builder.op("cast", (found,), dtype=op.dtype, shape=op.shape, attr=CastMode("rz", False), span=op.span)
 

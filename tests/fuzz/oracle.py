@@ -19,7 +19,7 @@ from kgen.call.arguments import ArrayValue, ScalarValue, bind, describe
 from kgen.check import check
 from kgen.codegen.short_results import short_results
 from kgen.ir import evaluator
-from kgen.ir.graph import Graph, IndexMap, Op
+from kgen.ir.graph import Graph, IndexMap, Op, Scatter
 from kgen.ir.ops import OPS
 from kgen.passes import PIPELINE
 from kgen.passes.reflections import reflections
@@ -139,7 +139,7 @@ def _inexact_behind(kernel: Graph) -> dict[str, tuple[int, int]]:
     rounded = _after_inexact(kernel)
     found: dict[str, tuple[int, int]] = {}
     for store in kernel.stores:
-        assert isinstance(store.attr, IndexMap)
+        assert isinstance(store.attr, IndexMap | Scatter)
         reached: set[int] = set()
         stack = list(store.args)
         while stack:
