@@ -8,9 +8,9 @@
 //     let h = size(query, -1) // 2
 //     let cos = expand(cos_sin_cache[positions, :h], axis=1)
 //     let sin = expand(cos_sin_cache[positions, h:], axis=1)
-//     def turned(a, b, cos, sin) = concat(a * cos - b * sin, b * cos + a * sin, axis=-1)
-//     query = cast<typeof(query)>(turned(query[..., :h], query[..., h:], cos, sin))
-//     key = cast<typeof(key)>(turned(key[..., :h], key[..., h:], cos, sin))
+//     def rotated(a, b, cos, sin) = concat(a * cos - b * sin, b * cos + a * sin, axis=-1)
+//     query = cast<typeof(query)>(rotated(query[..., :h], query[..., h:], cos, sin))
+//     key = cast<typeof(key)>(rotated(key[..., :h], key[..., h:], cos, sin))
 //
 // Inputs:  positions: int64, cos_sin_cache: bfloat16, query: bfloat16 (updated in place), key: bfloat16 (updated in place)
 // Views:   cos_sin_cache_1 = cos_sin_cache[:, :size(query, 2) // 2], cos_sin_cache_2 = cos_sin_cache[:, size(query, 2) // 2:], query_1 = query[:, :, :size(query, 2) // 2], query_2 = query[:, :, size(query, 2) // 2:], query_3 = query[:, :, :n6], query_4 = query[:, :, n6:], key_1 = key[:, :, :size(query, 2) // 2], key_2 = key[:, :, size(query, 2) // 2:], key_3 = key[:, :, :n6], key_4 = key[:, :, n6:]
@@ -106,7 +106,7 @@ rotary_embedding_query_element(const __nv_bfloat16 query_1_v,
     const float sin_v = __bfloat162float(cos_sin_cache_2_v);
     const float query_1_f32 = __bfloat162float(query_1_v);
     const float query_2_f32 = __bfloat162float(query_2_v);
-    // query = cast<typeof(query)>(turned(query[..., :h], query[..., h:], cos, sin))
+    // query = cast<typeof(query)>(rotated(query[..., :h], query[..., h:], cos, sin))
     query_3_v = __float2bfloat16_rn(query_1_f32 * cos_v - query_2_f32 * sin_v);
     query_4_v = __float2bfloat16_rn(query_2_f32 * cos_v + query_1_f32 * sin_v);
 }
@@ -152,7 +152,7 @@ rotary_embedding_key_element(const __nv_bfloat16 key_1_v,
     const float sin_v = __bfloat162float(cos_sin_cache_2_v);
     const float key_1_f32 = __bfloat162float(key_1_v);
     const float key_2_f32 = __bfloat162float(key_2_v);
-    // key = cast<typeof(key)>(turned(key[..., :h], key[..., h:], cos, sin))
+    // key = cast<typeof(key)>(rotated(key[..., :h], key[..., h:], cos, sin))
     key_3_v = __float2bfloat16_rn(key_1_f32 * cos_v - key_2_f32 * sin_v);
     key_4_v = __float2bfloat16_rn(key_2_f32 * cos_v + key_1_f32 * sin_v);
 }

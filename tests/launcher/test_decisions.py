@@ -36,7 +36,7 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Host]:
     return {n: host(text, CompileSpec("f32", rank=3), folder, f"inputs{n}") for n, text in TEXTS.items()}
 
 
-def turned(space: IterationSpace) -> int:
+def transposed_extent(space: IterationSpace) -> int:
     """The extent of the first other dimension than the fastest along which an input is consecutive, of 16 at least."""
     inputs = [s for s in space.strides[1:] if abs(s[0]) > 1]
     return next((n for s in inputs for n, step in zip(space.shape[1:], s[1:], strict=True) if step == 1 and n >= 16), 0)
@@ -60,7 +60,7 @@ def expected_walk(space: IterationSpace, before: int, *, is_small: bool) -> tupl
     n, rank = space.numel, len(space.shape)
     width, *rest = space.shape
     if rank <= 3 and width >= 16 and space.strides[0][0] == 1:
-        height = turned(space)
+        height = transposed_extent(space)
         if height and is_small:
             return "tiled_3d", -(-width // 32) * -(-height // 32) * (prod(rest) // height)
         kernel = "rows_3d_64bit" if not is_small else "rows_2d" if rank <= 2 else "rows_3d"
