@@ -72,7 +72,7 @@ histogram_bins_1d_256(const unsigned char* picture_ptr,
                       const unsigned int n)
 {
     const int bins_count = (int)bins_shape.extent[0];
-    __shared__ int bins_smem[256];  // what this block combines: memory follows at the end
+    __shared__ int bins_smem[256];  // the updates of this block, which go to memory at the end
     for (int b = threadIdx.x; b < bins_count; b += 512) {
         bins_smem[b] = 0;
     }

@@ -11,13 +11,14 @@ the same outcome to every comparison, so these are the exact guards of a later c
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import reduce
 from operator import getitem
 from typing import Any, Literal
 
 from kgen.records import dataclass
+from kgen.schedule.bounds import Bounds, Relation
 from kgen.schedule.divisors import magic_number, signed_magic
 from kgen.schedule.expressions import Expr, Int, Name, Op
 from kgen.schedule.leading_bits import digits, last_bit, leading_bits
@@ -25,7 +26,6 @@ from kgen.schedule.leading_bits import digits, last_bit, leading_bits
 Operation = Literal[
     "input", "constant", "+", "-", "*", "/", "//", "%", "min", "max", "magic", "magic64", "shift", "leading", "digits"
 ]
-Relation = Literal["==", "!=", "<", "<="]
 Number = int | float
 
 #: An operation and its operands: numbers of earlier nodes, or the number of an input, or a constant's value.
@@ -161,13 +161,13 @@ class Trace:
     def conditions(self) -> tuple[Guard, ...]:
         """The guards, without those that others imply; those of few computations first."""
         found: dict[Guard, None] = {}
-        bounds: dict[int, _Bounds] = {}
+        bounds: dict[int, Bounds] = {}
         for relation, a, b in self.guards:
             one, other = self._constant(a), self._constant(b)
             if other is not None and self._is_whole[a]:
-                bounds.setdefault(a, _Bounds()).add(relation, other, is_first=False)
+                bounds.setdefault(a, Bounds()).add(relation, other, is_first=False)
             elif one is not None and self._is_whole[b]:
-                bounds.setdefault(b, _Bounds()).add(relation, one, is_first=True)
+                bounds.setdefault(b, Bounds()).add(relation, one, is_first=True)
             else:
                 found[relation, a, b] = None
         for node, bound in bounds.items():
@@ -205,45 +205,6 @@ class Trace:
             self.nodes.append(key)
             self._is_whole.append(is_whole)
         return found
-
-
-@dataclass(slots=True)
-class _Bounds:
-    """What is known of one whole number: both bounds are inclusive."""
-
-    low: int | None = None
-    high: int | None = None
-    excluded: set[int] = field(default_factory=set)
-
-    def add(self, relation: Relation, value: int, *, is_first: bool) -> None:
-        """``value`` is on the left of the relation if it ``is_first``."""
-        if relation == "!=":
-            self.excluded.add(value)
-            return
-        if relation == "==" or is_first:
-            low = value + (relation == "<")
-            self.low = low if self.low is None else max(low, self.low)
-        if relation == "==" or not is_first:
-            high = value - (relation == "<")
-            self.high = high if self.high is None else min(high, self.high)
-
-    def relations(self) -> Iterator[tuple[Relation, int, bool]]:
-        """The fewest relations that say it, each as :meth:`add` takes it."""
-        low, high, excluded = self.low, self.high, self.excluded
-        while low in excluded:
-            low += 1
-        while high in excluded:
-            high -= 1
-        if low is not None and low == high:
-            yield "==", low, False
-            return
-        if low is not None:
-            yield "<=", low, True
-        if high is not None:
-            yield "<=", high, False
-        for value in sorted(excluded):
-            if (low is None or low < value) and (high is None or value < high):
-                yield "!=", value, False
 
 
 def _is_zero(*factors: Any) -> bool:

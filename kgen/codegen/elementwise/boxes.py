@@ -7,14 +7,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from kgen.codegen import names
 from kgen.codegen.arguments import BY_NAME, Argument
 from kgen.codegen.context import LayoutContext
-from kgen.codegen.elementwise.context import (
-    BoxContext,
-    BoxLoadContext,
-    BoxLoopContext,
-    OffsetContext,
-    OperandContext,
-    SideContext,
-)
+from kgen.codegen.elementwise.box_context import BoxContext, BoxLoadContext, BoxLoopContext, SideContext
+from kgen.codegen.elementwise.context import OffsetContext, OperandContext
 from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Unit, Written
 from kgen.codegen.layouts import (

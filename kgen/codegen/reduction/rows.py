@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kgen.codegen import names
-from kgen.codegen.element import PRIMARY, Element, Writer
+from kgen.codegen.element import Element, Writer
 from kgen.codegen.helpers import CLUSTER, STORE_WORDS
 from kgen.codegen.narrow import ROUND_GROUP
 from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
@@ -36,13 +36,12 @@ from kgen.codegen.reduction.row_groups import (
     stores_words,
     walked_at_once,
 )
+from kgen.codegen.reduction.row_values import RowValues
 from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.reduction.segments import Segments
 from kgen.codegen.reduction.staging import moves_packs, staged_helpers, staging
 from kgen.codegen.reduction.two_steps import TwoSteps, place_steps, two_steps
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
-from kgen.codegen.spelling import Expr, register_type
-from kgen.ir.graph import IndexMap
 from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import WARP, segment_stores, varying_accesses
 
@@ -70,6 +69,7 @@ class RowKernel:
     rounds: Rounds
     segments: Segments
     narrow: Mapping[int, int]
+    row_values: RowValues
 
     @staticmethod
     def of(facts: Facts, short: ShortResults = NO_SHORT_RESULTS) -> RowKernel:
@@ -104,16 +104,16 @@ class RowKernel:
         segments = Segments.of(facts, parts, registers, rounds)
         return RowKernel(
             facts, parts, operands, places, registers, gathered, values, functions, calls, edges, writer, rounds,
-            segments, narrow
+            segments, narrow, RowValues(facts.step, parts, operands, places, values, writer),
         )  # fmt: skip
 
     def describe(self) -> Described:
-        fetched = self.fetched()
+        fetched = self.row_values.fetched()
         self.writer.wanted = self.parts.common
         addresses = RowAddresses.of(self.gathered)
         late = addresses.late()
         values = self.writer.lines([n for n in self.parts.of_row(0) if n not in late])
-        values = (*values, *self.named())
+        values = (*values, *self.row_values.named())
         sources, targets = addresses.sources(self.writer), addresses.targets(self.writer)
         segment_values = self.segments.values(0)
         rounds = self.written_rounds()
@@ -122,7 +122,7 @@ class RowKernel:
             self.parts, self.registers, self.gathered, addresses, self.functions, self.calls, self.values, self.writer
         ).written(self.facts.base)
         self.writer.wanted = frozenset()
-        stores = self.stores()
+        stores = self.row_values.stores()
         segment_stores, segment_coordinates = self.segments.stores(), self.segments.coordinates()
         context = replace(
             self.context(fetched, values, rounds, final, stores), sources=sources, targets=targets, guarded=guarded,
@@ -248,7 +248,7 @@ class RowKernel:
         if not self.parts.is_last_of_phase(number):
             return (), None
         phase = self.parts.phase[self.parts.rounds[number][0]]
-        follows = (*self.writer.lines(self.parts.of_row(phase)), *self.named())
+        follows = (*self.writer.lines(self.parts.of_row(phase)), *self.row_values.named())
         return follows, self.segments.values(phase)
 
     def steps(self, number: int) -> TwoSteps | None:
@@ -372,52 +372,3 @@ class RowKernel:
             *self.calls.kept_arrays(),
             *(() if self.edges is None else self.edges.declarations(loads)),
         )
-
-    # --- what is computed once a row ----------------------------------------------------------------------
-
-    def named(self) -> list[str]:
-        """Register the names of a row's values.  Returns the lines that compute the reciprocals of divisors."""
-        lines: list[str] = []
-        rows, reciprocals = self.values.rows, self.values.reciprocals
-        for n in sorted(self.parts.common):
-            leaf = self.facts.step.graph.ops[n].name in ("const", "scalar", "size")
-            if n in self.writer.exprs and not leaf and not self.parts.of_segment[n]:
-                rows[n] = self.values.passed[n] = self.writer.exprs[n].code
-                if n in self.parts.divisors and n not in reciprocals:
-                    reciprocals[n] = self.values.unique(names.reciprocal(rows[n]))
-                    lines.append(f"const float {reciprocals[n]} = {self.parts.inverted(n, rows[n])};")
-        return lines
-
-    def fetched(self) -> tuple[Value, ...]:
-        """The values that a thread loads, or computes from indices, once a row."""
-        ops, parts, exprs = self.facts.step.graph.ops, self.parts, self.writer.exprs
-        found: list[Value] = []
-        for number, op in enumerate(ops):
-            if op.name in ("scalar", "size"):
-                exprs[number] = Expr(self.values.parameter(op), PRIMARY)
-            elif op.name == "index" and not parts.varies[number]:
-                name = self.values.unique(f"index{self.facts.step.places[number][int(str(op.attr))] or 0}")
-                exprs[number] = Expr(name, PRIMARY)
-                if number in parts.common or any(number in ops[n].args for n in parts.last()):
-                    found.append(Value("long long", name, self.places.coordinate(number)))
-            elif op.name == "load" and not parts.varies[number] and number in parts.common:
-                found.append(self.row_load(number))
-        return tuple(found)
-
-    def row_load(self, number: int) -> Value:
-        access = access_of(self.facts.step, number)
-        operand = self.operands.operand(access)
-        value = self.values.unique(names.value(operand.name))
-        self.writer.exprs[number] = Expr(value, PRIMARY)
-        return Value(register_type(operand.dtype), value, self.places.row_element(access))
-
-    def stores(self) -> tuple[str, ...]:
-        """The lines that store outputs with one element a row."""
-        ops, last = self.facts.step.graph.ops, self.parts.last()
-        loads = [self.row_load(n) for n in last if ops[n].name == "load" and n not in self.writer.exprs]
-        lines = [f"const {value.type} {value.name} = {value.code};" for value in loads]
-        for n in self.parts.row_stores:
-            attr = ops[n].attr
-            if isinstance(attr, IndexMap):
-                self.writer.places[attr.operand] = self.places.row_element(access_of(self.facts.step, n))
-        return (*lines, *self.writer.lines(last))

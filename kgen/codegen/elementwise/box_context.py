@@ -1,0 +1,94 @@
+"""The context for the template of box kernels."""
+
+from __future__ import annotations
+
+from kgen.codegen.context import LayoutContext
+from kgen.codegen.elementwise.context import OffsetContext, OperandContext
+from kgen.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SideContext:
+    """A side of a box: the names of a block's first element, of the coordinate that numbers boxes and of the side's
+    length; and the elements of a box.  ``whole``: the name of whether the box has so many; empty where no loop goes
+    along this side.
+    """
+
+    first: str
+    number: str
+    length: str
+    box: int
+    whole: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoxLoadContext:
+    """An operand that is read before the others are needed.
+
+    ``loaded``: a thread's groups in registers.  ``group``: the place of a group in memory.  ``tile``: the array in
+    shared memory and its size; ``to_tile``: element ``j`` of a group there, empty where it stays in registers.
+    """
+
+    type: str
+    pack: str
+    loaded: str
+    group: str
+    tile: str = ""
+    to_tile: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BoxLoopContext:
+    """A loop over a thread's ``each`` groups of ``group`` elements, which goes along one side.
+
+    ``places``: lines that find the first group's place in the box.  ``start``: coordinates, offsets and pointers.
+    ``at``: the coordinate of group ``k`` along the side.  ``beside``: whether the groups are inside along all other
+    sides; ``whole``: whether all are along this one; ``inside``: whether group ``k`` is.  ``offsets``: lines for
+    coordinates and offsets of the group.
+    """
+
+    each: int
+    group: int
+    places: tuple[str, ...]
+    start: tuple[str, ...]
+    at: str
+    beside: str
+    whole: str
+    inside: str
+    offsets: tuple[str, ...]
+    loads: tuple[BoxLoadContext, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoxContext:
+    """A box kernel.
+
+    ``staged``: loads that go by way of shared memory, one loop for each order in which operands are read.  ``early``:
+    those that stay in registers.  ``last`` computes the outputs by ``call``, with groups of ``reads`` and ``writes``.
+    ``uses_index``: whether the program reads coordinates.
+    """
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+    index: str
+    signed: str
+    group: int
+    layout: LayoutContext
+    sides: tuple[SideContext, ...]
+    scalars: tuple[OperandContext, ...]
+    offsets: tuple[OffsetContext, ...]
+    staged: tuple[BoxLoopContext, ...]
+    early: BoxLoopContext
+    last: BoxLoopContext
+    reads: tuple[OperandContext, ...]
+    writes: tuple[OperandContext, ...]
+    call: tuple[str, ...]
+    uses_index: bool
+
+    @property
+    def packs(self) -> bool:
+        """Whether operands move as packs."""
+        return self.group > 1 or any(loop.group > 1 for loop in self.staged)
