@@ -157,7 +157,9 @@ def _value(kernel: Graph, op: Op, values: list[str]) -> str:
             return _loaded(kernel, operand, axes)
         case "gather", Gather(operand, _):  # places beyond the axes are errors of PyTorch
             extents = "".join(f"{_extent(kernel, dim)}, " for dim in op.shape)
-            return f"{kernel.operands[operand].name}_[{', '.join(values)}].reshape(({extents}))"
+            # not `[...]`, which reads an index without axes on the host: no graph captures that
+            table = f"{kernel.operands[operand].name}_"
+            return f"torch.ops.aten.index({table}, [{', '.join(values)}]).reshape(({extents}))"
         case "scalar", int(number):
             return f"s{number}"
         case "index", int(axis):

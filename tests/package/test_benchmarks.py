@@ -105,6 +105,28 @@ def test_random_programs_at_places(seed: int) -> None:
         assert torch.allclose(found.double(), wanted.double(), rtol=1e-2, atol=1e-2, equal_nan=True)
 
 
+def test_indices_stay_on_the_device() -> None:
+    """An index that is one number is no Python number on the way: CUDA graphs capture the translation."""
+    torch = pytest.importorskip("torch")
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Calls(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, call: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            called.append(str(call))
+            return call(*args, **(kwargs or {}))
+
+    called: list[str] = []
+    given = {"a": torch.rand(1, 20), "j": torch.tensor([7])}
+    kinds = {"a": torch_programs.operand("float32", (1, 20), (20, 1))}
+    kinds["j"] = torch_programs.operand("int64", (1,), (1,))
+    plain = torch_programs.function("out = a[index(0), j]", kinds)
+    with Calls():
+        (found,) = plain(*given.values())
+    assert torch.equal(found, given["a"][:, 7])
+    assert "aten.index.Tensor" in called
+    assert "aten._local_scalar_dense.default" not in called
+
+
 def test_random_programs_in_torch() -> None:
     """What the translation of a program gives is what kgen gives, for small arrays on the CPU."""
     torch = pytest.importorskip("torch")
