@@ -74,6 +74,10 @@ class Context:
         """The statement from the token to its end; ``...`` if that is long or has several lines."""
         return brief(self.text[self.token.start : self.tokens[-1].start])
 
+    def before(self) -> str:
+        """The statement up to the token."""
+        return brief(self.text[self.tokens[0].start : self.token.start])
+
     def whole(self) -> str:
         return brief(self.text[self.tokens[0].start : self.tokens[-1].start])
 

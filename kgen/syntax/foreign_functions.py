@@ -64,10 +64,11 @@ _ROWS: dict[str, str] = {
     "gather index_select take_along_axis take_along_dim embedding lookup choose": _BY_INDEX,
     "one_hot onehot": "pass the classes as an input, numpy.arange(n): `cast<float>(expand(label, axis=1) == classes)`",
     "histogram hist bincount histc scatter scatter_add scatter_reduce index_add index_copy index_put "
-    "put at segment_sum": _BINS,
+    "put at segment_sum atomicAdd atomicMax atomicMin atomicExch atomic_add atomic_max atomic_min": _BINS,
     "nonzero argwhere compress masked_select": "a shape cannot depend on values: select before or after the call",
     "concatenate cat hstack vstack dstack": "write `concat(a, b, axis=0)`",
     "chunk unstack": _PARTS,
+    "slice narrow dynamic_slice": "write a slice, `x[:, 2:10]`",
     "tile repeat_interleave": "write `repeat(x, 2, axis=0)`, which repeats each element; a missing axis broadcasts",
     "arange linspace iota indices meshgrid range": _COORDINATE,
     "tril": "write `index(-1) <= index(-2) ? x : 0`",
@@ -110,8 +111,7 @@ _ROWS: dict[str, str] = {
     "astype type_as asarray array tensor": "write `cast<float>(x)`, with the type you need",
     "len": "write `size(x, 0)`",
     "float4 float2 half2 make_float4 make_float2": "kgen chooses vector accesses: write the expression of one element",
-    "threadfence syncthreads __syncthreads atomicAdd atomicMax atomicMin atomicCAS __shfl_sync __ldg printf print "
-    "tl_load tl_store": _KERNEL,
+    "threadfence syncthreads __syncthreads atomicCAS __shfl_sync __ldg printf print tl_load tl_store": _KERNEL,
 }
 FOREIGN_FUNCTIONS: dict[str, str] = {name: hint for names, hint in _ROWS.items() for name in names.split()}
 

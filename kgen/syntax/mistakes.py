@@ -49,6 +49,8 @@ def _assign(context: Context) -> Problem:
     op = sign[:-1]
     if target.text == "]":
         hint = "elements at computed places are updated by `=`, `+=`, `min=` and `max=`"
+        if sign == "-=":
+            hint = f"write `{context.before()} += -(...)`"
         return Problem("assignment-operator", f"there is no `{sign}`", hint)
     hint = f"write `out = a {op} b`"
     if target.kind == "NAME" and context.at == 1:
@@ -244,6 +246,13 @@ def _bracket(context: Context) -> Problem:
         return Problem("bracket", "there are no blocks and no sets", "write a function as `def f(x) = expression`")
     if before.kind == "EQUAL":
         return Problem("bracket", "there are no lists", "write a tuple as `(0, 1)`, as in `axis=(0, 1)`")
+    if before.text == "]":  # an expression may have several
+        hint = "write one index, such as `o[i, 2:]`; to update a part of an array, pass the view at the call"
+        return Problem("assign-index", "what is updated has one index", hint)
+    if opening is not None and opening.text == "[":
+        return Problem("bracket", "there are no lists", "an index is an array: write `x[i]`, and pass `i` at the call")
+    if before.text == "(" and context.near(-2).kind == "NAME":
+        return Problem("bracket", "there are no lists", f"write `{context.near(-2).text}(a, b)`")
     return Problem("bracket", "there are no lists", "group with `( )`")
 
 

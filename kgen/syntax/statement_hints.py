@@ -9,6 +9,7 @@ from kgen.dtypes import BY_NAME
 from kgen.functions import RESERVED
 from kgen.source import Span
 from kgen.syntax.context import Context, Problem, brief, shown, span, words
+from kgen.syntax.foreign_functions import FOREIGN_FUNCTIONS
 from kgen.syntax.lexer import END, STATEMENT_WORDS
 
 _CONTROL = words("if else elif for while do switch case break continue return import from class struct with try")
@@ -30,6 +31,8 @@ def increment(c: Context) -> Problem | None:
             name = brief(c.tokens[i - 1 if i else i + 2].text)
             at = Span(one.start, two.end)
             hint = f"write `y = {name} {one.text} 1`; a name is assigned once"
+            if i and c.tokens[i - 1].text == "]":
+                hint = f"write `{brief(c.text[c.tokens[0].start : one.start])} += {one.text.strip('+')}1`"
             return Problem("assignment-operator", f"there is no `{one.text * 2}`", hint, at)
     return None
 
@@ -186,7 +189,8 @@ def statement_start(c: Context) -> Problem | None:
     if assigns:
         return Problem("syntax", "only a name can be assigned to", "write `name = expression`")
     at = Span(c.tokens[0].start, max(c.tokens[-2].end, c.tokens[0].end))
-    return Problem("syntax", "the value of this line is not assigned to a name", f"write `out = {c.whole()}`", at)
+    hint = FOREIGN_FUNCTIONS.get(c.first, f"write `out = {c.whole()}`")
+    return Problem("syntax", "the value of this line is not assigned to a name", hint, at)
 
 
 def _assigned(c: Context) -> Problem | None:
