@@ -81,7 +81,9 @@ def _outside(call: PreparedCall, number: int, first: int) -> KgenError:
     size = 1 if found.extent == 1 else extents[found.extent]
     at = tuple(int(i) for i in np.unravel_index(first, concrete(found.shape, extents)))
     place = _value(call, _names(call)[number], at)
-    index = place - size if place < 0 else place  # as it was before it counted from the end
+    index = place
+    if place < 0:  # as it was before it counted from the end, or before its bits became an int64
+        index = place + (1 << 64) if found.unsigned else place - size
     of = f" at ({', '.join(map(str, at[: found.rank]))})" if at[: found.rank] else ""
     axis = f"axis {found.axis} of `{found.array}`, which has {counted(size, 'element')}"
     hint = f"indices are from {-size} to {size - 1}" if size else "the axis is empty"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from kgen.dtypes import INT64
+from kgen.dtypes import INT64, UINT64
 from kgen.ir.builder import Builder, broadcast
 from kgen.ir.graph import Dim, Gather, Graph, IndexMap, Op, Operand, Scatter, Shape, is_within, to_bits
 from kgen.passes.dce import dce
@@ -28,7 +28,7 @@ NONE = 2**63 - 1  #: the number where every index is within its axis
 @dataclass(frozen=True, slots=True)
 class IndexCheck:
     """A computed place along an axis of an array.  ``shape``: of the indices, of which the first ``rank`` axes are
-    theirs; ``at``: the text that computes it.
+    theirs; ``at``: the text that computes it.  ``unsigned``: it was a ``uint64``, and counts from the start.
 
     ``place`` and ``condition`` are numbers of ops: an update without its condition needs no place.
     """
@@ -41,6 +41,7 @@ class IndexCheck:
     at: Span | None
     place: int
     condition: int | None
+    unsigned: bool
 
 
 def index_checks(kernel: Graph) -> tuple[IndexCheck, ...]:
@@ -65,8 +66,9 @@ def _all_checks(kernel: Graph) -> Iterator[IndexCheck]:
             if not is_within(ops[number], operand.shape[axis]):
                 shape = broadcast([ops[n].shape for n in (number, condition) if n is not None])
                 rank = _rank(shape, _whole_axes(ops, places, operand))
-                at = ops[number].span or op.span
-                yield IndexCheck(name, axis, operand.shape[axis], shape, rank, at, number, condition)
+                at, place = ops[number].span or op.span, ops[number]
+                unsigned = place.name == "cast" and ops[place.args[0]].dtype is UINT64
+                yield IndexCheck(name, axis, operand.shape[axis], shape, rank, at, number, condition, unsigned)
 
 
 def _whole_axes(ops: Sequence[Op], places: Sequence[int], operand: Operand) -> int:

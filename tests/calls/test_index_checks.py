@@ -67,6 +67,14 @@ def test_hostile() -> None:
                 kernel(np.arange(5), np.array([0, 4, number]), check_indices=True)
 
 
+def test_unsigned() -> None:
+    """A uint64 that no int64 holds is shown as it is, and counts from the start."""
+    for number in (2**63, 2**64 - 1, 2**64 - 5, 5):
+        index = np.array([0, number], np.uint64)
+        assert f"the index {number} at (1) is beyond axis 0 of `x`" in problem("out = x[i]", x=np.ones(5), i=index)
+        assert f"the index {number} at (1) is" in problem("inout o; o[i] += 1 if i > 3", o=np.ones(5), i=index)
+
+
 def test_rows() -> None:
     """The place of an index is that among the indices, not beside the whole axes behind them."""
     x, i = np.ones((5, 4, 3)), np.array([[0, 5], [1, 2]])
