@@ -134,11 +134,12 @@ def _ops(
                     moved[number, place] = args[0]
                     continue
                 here = Op(op.name, args, op.dtype, op.shape, op.attr, op.label, op.span)
-            same = len(ops)
             if trace.space.reduced is None:
                 here = _aligned(here, place, trace.space)
+                key: tuple[object, ...] = (here.name, here.args, here.dtype, here.shape, here.attr)
             else:
-                same = known.setdefault(_at_place(here, place), len(ops))
+                key = _at_place(here, place)
+            same = len(ops) if op.name == "store" else known.setdefault(key, len(ops))
             moved[number, place] = same
             if same == len(ops):
                 ops.append(here)
@@ -150,7 +151,7 @@ def _at_place(op: Op, place: AxisMap) -> tuple[object, ...]:
     """What ops with equal values have in common: axes of size 1 make no difference, so ``keepdims`` does not."""
     attr = replace(op.attr, keepdims=False) if isinstance(op.attr, Reduction) else op.attr
     kept = tuple(p for p in place if p is not None)
-    return op.name, op.args, op.dtype, attr, kept if op.args and op.name != "store" else (op.shape, place)
+    return op.name, op.args, op.dtype, attr, kept if op.args else (op.shape, place)
 
 
 def _whole(op: Op, operand: int) -> IndexMap:

@@ -122,3 +122,12 @@ def test_explain() -> None:
     found: Any = jit("out = table[ids]").explain(np.zeros((100, 8), np.float32), np.zeros(7, np.int64)).to_dict()
     table = next(o for o in found["kernels"][0]["operands"] if o["name"] == "table")
     assert (table["class"], table["bytes"]) == ("gathered", 7 * 8 * 4)
+
+
+def test_coordinates_of_expanded_values() -> None:
+    """What `expand` adds axes to walks the same coordinates as what is beside it."""
+    x, y = np.arange(8.0).reshape(1, 4, 2), np.arange(12.0).reshape(1, 4, 3)
+    columns, rows = np.array([1, 0, 1]), np.array([0])
+    text = "out = expand(x[:, :, columns] - sum(y[rows], axis=0, keepdims=true), axis=-1) + y[..., None]"
+    want = (x[:, :, columns] - y)[..., None] + y[..., None]
+    np.testing.assert_array_equal(jit(text)(x, columns, y, rows), want)
