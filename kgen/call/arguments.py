@@ -261,4 +261,5 @@ def _program_shape(
 
 
 def shape_beside_arrays() -> KgenError:
-    return error("bad-call", "shape= is for programs without array arguments", "the shape follows from the arrays")
+    hint = "the shape follows from the arrays; for an axis of another length pass an array along it, such as an arange"
+    return error("bad-call", "shape= is for programs without array arguments", hint)

@@ -93,9 +93,11 @@ def _dimension(ctx: Context, node: Call, shape: Shape, axis: int | None, at: Spa
         return None
     rank = len(shape)
     if not -rank <= axis < rank:
-        ctx.error(
-            "bad-axis", f"axis {axis} is out of range for shape {ctx.dims.show(shape)}", at, hint=_range_hint(rank)
-        )
+        hint = _range_hint(rank)
+        if rank == 0 and len(node.args) == 1:
+            around = f"{node.function}() refers to the shape around it, here a scalar"
+            hint = f"{around}; `where(true, value, x)` has the shape of `x`"
+        ctx.error("bad-axis", f"axis {axis} is out of range for shape {ctx.dims.show(shape)}", at, hint=hint)
         return None
     return axis if axis < 0 else axis - rank
 

@@ -43,6 +43,7 @@ class Bindings:
         self.reporter = reporter
         self.names: dict[str, Binding] = {}
         self.defs: dict[str, Def] = {}
+        self.scatters = False  # whether elements of an array are assigned
 
     def add(self, position: int, statement: Statement) -> None:
         match statement:
@@ -68,6 +69,7 @@ class Bindings:
     def _scatter(self, position: int, statement: Assign) -> None:
         """``name[items] = value``: of an inout argument, or of an output that is assigned above."""
         name, old = statement.name, self.names.get(statement.name)
+        self.scatters = True
         if old is None:
             message = f"`{name}` is no argument, so it has no elements to keep"
             hint = f"add the line `inout {name}`, which this updates at some places; or assign all of it above"

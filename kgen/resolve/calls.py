@@ -92,11 +92,11 @@ class CallChecker:
         name = node.function
         self.unknown.add(name)
         # The search for similar names is slow, and no report shows more hints than this.
-        hint = self._nearest(name) if len(self.unknown) <= _MOST_LOOKED_UP else _define(name)
+        hint = (len(self.unknown) <= _MOST_LOOKED_UP and self._nearest(name)) or _define(node)
         message = f"there is no function `{name[:_LONGEST]}`"
         self.reporter.error("unknown-function", message, node.function_span, hint=hint)
 
-    def _nearest(self, name: str) -> str:
+    def _nearest(self, name: str) -> str | None:
         if name in BY_NAME:
             return f"write a conversion as `cast<{name}>(x)`"
         if (hint := spelling_in_kgen(name)) is not None:
@@ -110,7 +110,7 @@ class CallChecker:
         near = near or get_close_matches(name[:_LONGEST], [*known, *FOREIGN_FUNCTIONS], n=1, cutoff=0.8)
         if near and near[0] not in known:
             return f"for `{near[0]}`: {FOREIGN_FUNCTIONS[near[0]]}"
-        return f"did you mean `{near[0]}`?" if near else _define(name)
+        return f"did you mean `{near[0]}`?" if near else None
 
     def _wrong_count(self, node: Call, arity: tuple[int, ...], hint: str | None, marks: list[Span]) -> None:
         given = len(node.args)
@@ -220,8 +220,10 @@ def _fits(name: str, value: object, constants: Mapping[str, float]) -> bool:
             return False
 
 
-def _define(name: str) -> str:
-    return f"define it first: `def {name[:_LONGEST]}(x) = ...`; to multiply write `*`"
+def _define(node: Call) -> str:
+    names = [f"x{n}" for n in range(1, len(node.args) + 1)] if len(node.args) > 1 else ["x"]
+    defined = f"define it first: `def {node.function[:_LONGEST]}({', '.join(names)}) = ...`"
+    return defined if len(node.args) > 1 or node.keywords else f"{defined}; to multiply write `*`"
 
 
 def evaluate_quietly(node: Call, constants: Mapping[str, float]) -> bool:

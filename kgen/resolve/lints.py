@@ -21,8 +21,9 @@ class TreeLints:
         self._summands: set[int] = set()  # ids of the nodes that are added to something
 
     def letter(self, node: Name) -> None:
-        """An ``e`` that is read."""
-        self._letters[id(node)] = node
+        """A name that is read; of these, each ``e``."""
+        if node.id == "e":
+            self._letters[id(node)] = node
 
     def compare(self, node: Compare) -> None:
         if len(node.operands) > 2:

@@ -50,6 +50,8 @@ _LITERAL_WORDS = {
     "INT_MAX": "2147483647", "INT_MIN": "-2147483648",
 }  # fmt: skip
 _NO_VALUES = ("None", "NULL", "null", "nullptr")
+#: Functions whose names arrays often have.
+_OFTEN_VALUES = ("j0", "j1", "jn", "y0", "y1", "yn", "i0", "i1", "gamma", "angle", "step")
 _TYPE = re.compile(r"\s*<\s*(\w{1,40})\s*>")
 _CASTS = {"static_cast": "cast", "const_cast": "cast", "dynamic_cast": "cast", "reinterpret_cast": "bitcast"}
 
@@ -74,6 +76,7 @@ class _Resolver:
         self.outputs: list[Output] = []
         self.statements: list[Let | Assign] = []
         self.implicit: dict[str, Span] = {}  # undeclared names that are read -> where first
+        self.outside: set[tuple[str, str]] = set()  # defs, and what they cannot use, as reported
         self.typeofs: list[Name] = []
         self.constants: dict[str, float] = {}
         self.calls: CallChecker
@@ -150,13 +153,14 @@ class _Resolver:
         local = {param.name for param in inside.params} if inside is not None else frozenset[str]()
         if inside is not None:
             self._def_params(inside)
+        sized = self._sized(root, position)
         for node in postorder(root):
             match node:
+                case Name(id=name) if name in local or id(node) in sized:
+                    pass
                 case Name(id=name):
-                    if name not in local:
-                        if name == "e":
-                            self.tree_lints.letter(node)
-                        self._read(name, node.span, position, inside)
+                    self.tree_lints.letter(node)
+                    self._read(name, node.span, position, inside)
                 case Call():
                     self._call(node, position, local)
                 case Cast(type=type_name) | Bitcast(type=type_name):
@@ -168,6 +172,15 @@ class _Resolver:
                     self.tree_lints.compare(node)
                 case _:
                     pass
+
+    def _sized(self, root: Expr, position: int) -> set[int]:
+        """Names of updated arrays in ``size(x, k)``, which reads no element of them."""
+        if not self.bound.scatters:
+            return set()
+        calls = (node for node in postorder(root) if isinstance(node, Call) and node.function == "size")
+        names = (node.args[0] for node in calls if len(node.args) == 2)
+        bound = ((node, self.bindings.get(node.id)) for node in names if isinstance(node, Name))
+        return {id(node) for node, b in bound if b is not None and b.scattered and b.update_position < position}
 
     def _def_params(self, node: Def) -> None:
         seen: dict[str, Span] = {}
@@ -218,6 +231,9 @@ class _Resolver:
         self.reporter.error("read-before-assignment", message, span, marks=[binding.span], hint=hint)
 
     def _outside_def(self, name: str, span: Span, inside: Def, marks: tuple[Span, ...]) -> None:
+        if (inside.name, name) in self.outside:
+            return
+        self.outside.add((inside.name, name))
         params = ", ".join([*(param.name for param in inside.params), name])
         self.reporter.error(
             "def-scope",
@@ -246,7 +262,7 @@ class _Resolver:
         elif name in BY_NAME:
             message = f"`{name}` outside `< >` is an ordinary name, so it is an input here"
             self.reporter.lint("type-as-value", message, span, hint=f"write a conversion as `cast<{name}>(x)`")
-        elif name in FUNCTIONS:
+        elif name in FUNCTIONS and name not in _OFTEN_VALUES:
             message = f"`{name}` without `(` is an ordinary name, so it is an input here"
             hint = f"call the function as `{name}(...)`, or declare `input {name}` if it is an input"
             self.reporter.lint("function-as-value", message, span, hint=hint)
@@ -356,7 +372,7 @@ class _Resolver:
         if not self.tree.statements:
             hint = "write what to compute: `out = a + b`"
             self.reporter.error("empty-program", "the program is empty", None, hint=hint)
-        elif not self.outputs and not idle and not any(b.updated for b in self.bindings.values()):
+        elif not self.outputs and not idle and not any(isinstance(one, Assign) for one in self.tree.statements):
             last = self.tree.statements[-1]
             hint = "write what to compute: `out = ...`"
             if isinstance(last, Let):

@@ -20,8 +20,16 @@ _PRODUCT = (
 _PARTS = "write a slice for each part, `x[:, :64]`, or `split(x, axis=-1, by=64)` for an axis of parts"
 _COORDINATE = "write `index(0)` for an element's coordinate along axis 0; without inputs pass `shape=` at the call"
 _LITERAL = "write the literal: `0.0`"
-_WINDOWS = "kgen computes elementwise expressions and reductions, no windows: convolve with the library of the arrays"
+_WINDOWS = (
+    "write the taps of a short filter out, `0.25 * x[2:] + 0.5 * x[1:-1] + 0.25 * x[:-2]`; convolve by others with the "
+    "library of the arrays"
+)
+_POOLS = (
+    "where windows do not overlap, write `max(split(split(x, axis=-1, by=2), axis=-3, by=2), axis=(-3, -1))`; else a "
+    "slice for each place, `max(x[1:], x[:-1])`"
+)
 _KERNEL = "kgen writes the kernel: write the expression of one element"
+_THREAD = "kgen writes the kernel: an element's coordinate is `index(0)`"
 _CHOICE = "write `condition ? a : b` or `where(condition, a, b)`"
 
 #: Names -> what to write.
@@ -37,19 +45,29 @@ _ROWS: dict[str, str] = {
     "rms": "write `sqrt(mean(x * x, axis=-1))`",
     "normalize": "write `x / max(norm(x, axis=-1, keepdims=true), 1e-12)`",
     "cosine_similarity": "write `sum(a * b, axis=-1) / (norm(a, axis=-1) * norm(b, axis=-1))`",
-    "cross_entropy nll_loss": "write `let log_p = x - logsumexp(x, axis=-1, keepdims=true)` and "
-    "`loss = sum(index(-1) == expand(label, axis=1) ? -log_p : 0, axis=-1)`",
+    "cross_entropy": "write `loss = logsumexp(x, axis=-1) - x[index(0), label]`",
+    "nll_loss": "write `loss = -log_p[index(0), label]`",
     "mse_loss": "write `mean(square(a - b))`",
     "l1_loss": "write `mean(abs(a - b))`",
     "glu swiglu geglu": "write `silu(gate) * up`",
     "threshold": "write `x > 0.5 ? x : 0`",
     "dropout": "pass a mask as an input: `x * mask / (1 - p)`",
-    "cumsum cumprod cummax cummin sort argsort topk median nanmedian quantile percentile kthvalue unique "
-    "searchsorted": _ORDER,
-    "matmul mm bmm einsum tensordot inner vdot linear baddbmm addmm kron cross": _PRODUCT,
+    "cumsum cumprod cummax cummin sort argsort topk median nanmedian quantile percentile kthvalue unique": _ORDER,
+    "searchsorted digitize bucketize": "for a few edges, write `sum(expand(x, axis=1) >= edges, axis=1)`, which counts "
+    "those up to `x`",
+    "matmul mm bmm einsum tensordot inner vdot linear baddbmm addmm kron": _PRODUCT,
+    "cross": "write `stack(a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1], "
+    "a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2], a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0], axis=-1)`",
+    "cov": "write `let d = x - mean(x, axis=0, keepdims=true)` and `c = mean(d[:, :, None] * d[:, None, :], axis=0)`",
+    "trapz trapezoid": "write `sum((y[1:] + y[:-1]) / 2 * (x[1:] - x[:-1]))`",
+    "interp interpolate grid_sample": "of a table at equal steps, write `let k = cast<int>(floor(x))` and "
+    "`y = lerp(table[k], table[k + 1], x - k)`",
+    "fft ifft rfft irfft dct": "kgen has elementwise functions and reductions, no transforms: use the library of the "
+    "arrays before or after the call",
     "dot vecdot": "write `sum(a * b, axis=-1)`",
     "outer": "write `expand(a, axis=1) * b`",
-    "conv conv1d conv2d conv3d convolve correlate max_pool avg_pool unfold fold": _WINDOWS,
+    "conv conv1d conv2d conv3d convolve correlate unfold fold": _WINDOWS,
+    "max_pool max_pool1d max_pool2d maxpool avg_pool avg_pool1d avg_pool2d": _POOLS,
     "permute permute_dims swapaxes moveaxis matrix_transpose": "write `transpose(x, (1, 0))`, which orders all axes",
     "fliplr flipud": "write `flip(x, axis=1)`",
     "reshape view unflatten": "write `split(x, axis=-1, by=128)` or `merge(x, axis=(-2, -1))`",
@@ -64,7 +82,7 @@ _ROWS: dict[str, str] = {
     "gather index_select take_along_axis take_along_dim embedding lookup choose": _BY_INDEX,
     "one_hot onehot": "pass the classes as an input, numpy.arange(n): `cast<float>(expand(label, axis=1) == classes)`",
     "histogram hist bincount histc scatter scatter_add scatter_reduce index_add index_copy index_put "
-    "put at segment_sum atomicAdd atomicMax atomicMin atomicExch atomic_add atomic_max atomic_min": _BINS,
+    "put at segment_sum atomicAdd atomicSub atomicMax atomicMin atomicExch atomic_add atomic_max atomic_min": _BINS,
     "nonzero argwhere compress masked_select": "a shape cannot depend on values: select before or after the call",
     "concatenate cat hstack vstack dstack": "write `concat(a, b, axis=0)`",
     "chunk unstack": _PARTS,
@@ -81,7 +99,11 @@ _ROWS: dict[str, str] = {
     "amax": "write `max(x, axis=-1)`",
     "amin": "write `min(x, axis=-1)`",
     "ptp": "write `max(x, axis=-1) - min(x, axis=-1)`",
-    "average": "write `mean(x, axis=-1)`",
+    "average": "write `mean(x, axis=-1)`; with weights, `sum(w * x, axis=-1) / sum(w, axis=-1)`",
+    "numel": "write `size(x, 0) * size(x, 1)`, with all axes",
+    "xor": "write `a ^ b`; of conditions, `logical_xor(a, b)`",
+    "rotl": "write `(x << 5) | (x >> (32 - 5))`, for unsigned integers of 32 bits",
+    "mulhi umulhi __umulhi": "write `cast<uint32>(cast<uint64>(a) * b >> 32)`, for unsigned integers of 32 bits",
     "nansum": "write `sum(isnan(x) ? 0 : x, axis=-1)`",
     "nanmean": "write `sum(isnan(x) ? 0 : x, axis=-1) / sum(isnan(x) ? 0 : 1, axis=-1)`",
     "nanmax": "write `max(isnan(x) ? -inf : x, axis=-1)`",
@@ -104,14 +126,16 @@ _ROWS: dict[str, str] = {
     "frexp": "write `let e = logb(x) + 1`, `exponent = e`, `mantissa = ldexp(x, -cast<int>(e))`",
     "masked_fill": "write `mask ? value : x`",
     "gcd lcm": "it needs a loop, which kgen does not have: compute it before the call",
-    "rand randn random uniform normal bernoulli": "pass random numbers as an input",
-    "if iif ifelse ternary cond": _CHOICE,
+    "rand randn rand_like randn_like random uniform normal bernoulli curand curand_uniform "
+    "curand_normal": "pass random numbers as an input",
+    "if iif ifelse ternary cond switch": _CHOICE,
     "for while scan fori_loop while_loop map vmap reduce": "there are no loops: write the expression of one element",
     "float": "write `cast<float>(x)`",
     "astype type_as asarray array tensor": "write `cast<float>(x)`, with the type you need",
     "len": "write `size(x, 0)`",
     "float4 float2 half2 make_float4 make_float2": "kgen chooses vector accesses: write the expression of one element",
-    "threadfence syncthreads __syncthreads atomicCAS __shfl_sync __ldg printf print tl_load tl_store": _KERNEL,
+    "threadfence syncthreads __syncthreads atomicCAS __shfl_sync __ldg printf print load store": _KERNEL,
+    "program_id grid": _THREAD,
 }
 FOREIGN_FUNCTIONS: dict[str, str] = {name: hint for names, hint in _ROWS.items() for name in names.split()}
 

@@ -98,6 +98,7 @@ _RULES: tuple[Callable[[Context], Problem | None], ...] = (
     value_hints.equal,
     value_hints.comma,
     value_hints.missing_operator,
+    value_hints.namespace,
     value_hints.incomplete,
     value_hints.otherwise,
 )

@@ -14,7 +14,7 @@ from kgen.syntax.foreign_functions import spelling_in_kgen
 
 _MODULES = frozenset(
     {"np", "numpy", "torch", "cp", "cupy", "jnp", "jax", "lax", "math", "cmath", "F", "nn", "tl", "triton"}
-    | {"scipy", "special", "sp", "tf", "tensorflow", "kgen", "std", "numba", "xp"}
+    | {"scipy", "special", "sp", "tf", "tensorflow", "kgen", "std", "numba", "cuda", "xp"}
 )
 _SIGNS = {
     "×": "*", "·": "*", "⋅": "*", "∗": "*", "÷": "/", "∕": "/", "−": "-", "–": "-", "—": "-", "≤": "<=", "≥": ">=",
@@ -88,9 +88,9 @@ def _number(context: Context) -> Problem:
 
 
 def _number_hint(text: str) -> str:
-    if found := re.fullmatch(r"(\d+|\d*\.\d*)(?i:f|l|h|u|ul|ull|ll|lf|f16|f32|f64)", text):
+    if found := re.fullmatch(r"((?:\d+|\d*\.\d*)(?:[eE][+-]?\d+)?)(?i:f|l|h|u|ul|ull|ll|lf|f16|f32|f64)", text):
         plain = found[1]
-        if "." in plain or text[-1] in "fF":
+        if "e" not in plain.lower() and ("." in plain or text[-1] in "fF"):
             left, _, right = plain.partition(".")
             plain = f"{left or '0'}.{right or '0'}"
         return f"literals take the dtype of the other operand: write `{plain}`"
@@ -246,6 +246,8 @@ def _bracket(context: Context) -> Problem:
         return Problem("bracket", "there are no blocks and no sets", "write a function as `def f(x) = expression`")
     if before.kind == "EQUAL":
         return Problem("bracket", "there are no lists", "write a tuple as `(0, 1)`, as in `axis=(0, 1)`")
+    if context.first in ("input", "inout") and context.at > 1:
+        return Problem("bracket", "a declaration has no shape", "remove it: shapes come from the arrays")
     if before.text == "]":  # an expression may have several
         hint = "write one index, such as `o[i, 2:]`; to update a part of an array, pass the view at the call"
         return Problem("assign-index", "what is updated has one index", hint)

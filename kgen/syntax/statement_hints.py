@@ -13,6 +13,10 @@ from kgen.syntax.foreign_functions import FOREIGN_FUNCTIONS
 from kgen.syntax.lexer import END, STATEMENT_WORDS
 
 _CONTROL = words("if else elif for while do switch case break continue return import from class struct with try")
+_LOOPS = "it is computed for every element, and `sum(x, axis=0)` adds along an axis"
+_INSTEAD = {"for": _LOOPS, "while": _LOOPS, "do": _LOOPS} | dict.fromkeys(
+    ("import", "from", "with", "class", "struct", "try"), "the functions are built in, others begin with `def`"
+)
 _C_WORDS = words(
     "const auto static unsigned signed long short char void var volatile constexpr inline extern size_t "
     "__global__ __device__ __shared__ __host__"
@@ -60,13 +64,10 @@ def control(c: Context) -> Problem | None:
         return None
     if word == "return":
         value = brief(c.text[c.tokens[0].end : c.tokens[-1].start])
-        return Problem(
-            "syntax",
-            "there is no `return`: every name that is assigned is an output",
-            f"write `out = {value}`",
-            span(c.tokens[0]),
-        )
-    hint = "each line is `name = expression`; write a choice as `c ? a : b`"
+        hint = "remove it" if c.near(1 - c.at).kind == "NAME" and len(c.tokens) == 3 else f"write `out = {value}`"
+        message = "there is no `return`: every name that is assigned is an output"
+        return Problem("syntax", message, hint, span(c.tokens[0]))
+    hint = "each line is `name = expression`; " + _INSTEAD.get(word, "write a choice as `c ? a : b`")
     return Problem("syntax", f"there is no `{word}` statement", hint, span(c.tokens[0]))
 
 
@@ -78,6 +79,9 @@ def declaration(c: Context) -> Problem | None:
     if c.at != 1 or names < 2:
         return None
     word, name = c.tokens[0], c.tokens[names - 1]
+    if c.tokens[names].kind == "EQUAL" and names == 2 and name.text in BY_NAME and word.text not in BY_NAME:
+        hint = f"write `{brief(word.text)}: {name.text} = ...`"
+        return Problem("syntax", "a colon is missing", hint, marks=(span(word),))
     if c.tokens[names].kind == "EQUAL":
         value = brief(c.text[c.tokens[names].end : c.tokens[-1].start])
         hint = f"write `let {name.text} = {value}` for a temporary, `{name.text} = {value}` for an output"
@@ -107,6 +111,8 @@ def input_line(c: Context) -> Problem | None:
         elif before.text in BY_NAME or before.text in _C_WORDS:
             kind = before.text if before.text in BY_NAME else "float"
             message, hint = "the type follows the name", f"write `{word} {brief(c.token.text)}: {kind}`"
+        elif c.token.text in BY_NAME:
+            message, hint = "a colon is missing", f"write `{word} {brief(before.text)}: {c.token.text}`"
         else:
             message, hint = "a comma is missing", f"write `{word} {brief(before.text)}, {brief(c.token.text)}`"
         return Problem("syntax", message, hint, marks=(span(before),))

@@ -13,7 +13,7 @@ from kgen.syntax.lexer import END, STATEMENT_WORDS
 from kgen.syntax.statement_hints import INFIX
 
 CAST_OPTIONS = ("sat", "rne", "rz", "ru", "rd")
-_WORD_OPERATORS = {"is": "==", "in": "==", "xor": "^", "mod": "%", "div": "//", "eq": "==", "ne": "!=", "then": "?"}
+_WORD_OPERATORS = {"is": "==", "xor": "^", "mod": "%", "div": "//", "eq": "==", "ne": "!=", "then": "?"}
 
 
 def closing(c: Context) -> Problem | None:
@@ -47,6 +47,8 @@ def words(c: Context) -> Problem | None:
         return Problem(
             "syntax", "there are no loops", "write the expression of one element; `sum(x, axis=0)` adds along an axis"
         )
+    if word == "in":
+        return Problem("syntax", "`in` is not an operator", "write `any(x[:, None] == table, axis=1)`")
     if word in _WORD_OPERATORS:
         return Problem("syntax", f"`{word}` is not an operator", f"write `{_WORD_OPERATORS[word]}`")
     return None
@@ -117,7 +119,9 @@ def comma(c: Context) -> Problem | None:
         return None
     opening = c.open_bracket()
     if opening is None:
-        return Problem("syntax", "a statement has one value", "write a line for each output: `s = ...` and `d = ...`")
+        let = "let " if c.first == "let" else ""
+        hint = f"write a line for each name: `{let}s = ...` and `{let}d = ...`"
+        return Problem("syntax", "a statement has one value", hint)
     hint = "a tuple is only allowed as the value of a keyword, as in `axis=(0, 1)`"
     return Problem("syntax", "`,` is not allowed in these brackets", hint, marks=(span(opening),))
 
@@ -137,6 +141,15 @@ def missing_operator(c: Context) -> Problem | None:
         hint = "end the statement before it with a newline or `;`"
     message = f"an operator is missing between {shown(before)} and {shown(c.token)}"
     return Problem("syntax", message, hint, marks=(span(before),))
+
+
+def namespace(c: Context) -> Problem | None:
+    """``std::max``."""
+    before = c.near(-1)
+    if c.token.text != ":" or c.near(1).text != ":" or before.kind != "NAME":
+        return None
+    message = f"kgen has no namespaces such as `{brief(before.text)}`"
+    return Problem("attribute", message, f"write `{brief(c.near(2).text)}(...)`", span(before))
 
 
 def incomplete(c: Context) -> Problem | None:

@@ -228,6 +228,22 @@ def test_outputs() -> None:
     np.testing.assert_array_equal(counts(np.zeros(9, np.int32), ids % 5), [0, 2, 0, 0, 2, 0, 0, 0, 0])
 
 
+def test_extents_of_what_is_updated() -> None:
+    """``size`` of an array may be asked after its elements are updated: charges on a periodic grid."""
+    kernel: Any = jit("""
+        inout rho
+        input at, q
+        let i = cast<int>(floor(at))
+        rho[i % size(rho, 0)] += q * (i + 1 - at)
+        rho[(i + 1) % size(rho, 0)] += q * (at - i)
+    """)
+    rho = np.zeros(4)
+    kernel(rho, np.array([0.5, 1.25, 3.75]), np.array([1.0, 2, 4]))
+    np.testing.assert_array_equal(rho, [3.5, 2, 0.5, 1])
+    with pytest.raises(KgenError, match="is read after"):
+        jit("inout o; o[i] += x; y = o * size(o, 0)")
+
+
 def test_lint() -> None:
     """Elements that meet by rounding are pointed out, unless all of them count."""
     o = np.zeros(8)
