@@ -63,6 +63,15 @@ class IterationSpace:
         """The dimension that holds a logical axis; for a kept axis, its coordinate is that dimension's."""
         return next(dim for dim, axes in enumerate(self.axes) if axis in axes)
 
+    def elements_of(self, operand: int) -> int:
+        """How many different elements of an operand the loop reaches, where these do not overlap."""
+        return prod(n for n, s in zip(self.shape, self.strides[operand], strict=True) if s)
+
+    def reordered(self, dims: Sequence[int]) -> IterationSpace:
+        """The space with its dimensions in another order."""
+        strides = tuple(tuple(own[d] for d in dims) for own in self.strides)
+        return IterationSpace(tuple(self.shape[d] for d in dims), strides, tuple(self.axes[d] for d in dims))
+
 
 def iteration_space(
     shape: tuple[int, ...],

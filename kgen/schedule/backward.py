@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from kgen.ir.graph import Scatter
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
@@ -26,9 +24,5 @@ def takes_last_first(step: Step, schedule: Schedule, placed: Placed, ahead: Step
         return False
     read = {access.operand for access in ahead.accesses if access.reads}
     again = [n for n, access in enumerate(step.accesses) if access.reads and access.operand in read]
-    space = placed.space
-    moved = sum(
-        placed.itemsizes[n] * prod(extent for extent, s in zip(space.shape, space.strides[n], strict=True) if s)
-        for n in again
-    )
+    moved = sum(placed.itemsizes[n] * placed.space.elements_of(n) for n in again)
     return bool(moved >= schedule.target.tuning.elementwise.backward_bytes)

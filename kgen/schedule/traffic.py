@@ -56,7 +56,7 @@ def traffic(schedule: Schedule, step: Step, space: IterationSpace, itemsizes: Se
     memory = l2 = requests = 0.0
     lines, needed, passes = _of_ragged_tiles(schedule, space), 0, _passes(schedule, step)
     for i, size in enumerate(itemsizes):
-        own = size * math.prod(n for n, s in zip(space.shape, space.strides[i], strict=True) if s)
+        own = size * space.elements_of(i)
         needed += own
         if i in written:
             l2 += _scattered(schedule, space, i, size, warp)
@@ -96,7 +96,7 @@ def _scattered(schedule: Schedule, space: IterationSpace, access: int, size: int
     """Bytes of L2 for what is written: caches near the SMs do not collect what warps write, and sectors that are
     written in part take longer.  Where rows are peeled, neighbouring rows are at different places at a time.
     """
-    own = size * math.prod(n for n, s in zip(space.shape, space.strides[access], strict=True) if s)
+    own = size * space.elements_of(access)
     if schedule.accesses[access].kind != "gather":
         return own
     box = warp if schedule.anchor is None else (1,) * len(warp)

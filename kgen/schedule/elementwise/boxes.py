@@ -93,7 +93,8 @@ def boxes(facts: Facts) -> Choice | None:
     if not any(along):
         return None
     dims, along = _sides(facts, along)
-    space = _reordered(facts.space, [d for side in dims for d in side])
+    first = [d for side in dims for d in side]
+    space = facts.space.reordered([*first, *(d for d in range(len(facts.space.shape)) if d not in first)])
     sides = tuple(map(len, dims))
     kinds = [_kind(facts, i, side) for i, side in enumerate(along)]
     staged = [size for size, kind in zip(facts.itemsizes, kinds, strict=True) if kind == "transposed"]
@@ -247,16 +248,6 @@ def _continued(facts: Facts, number: int, along: Sequence[int], length: int) -> 
     if number or reaches(length, facts.tuning.elementwise.shortest_width) or length % 2 == 0:
         return members
     return [i for i in members if facts.step.accesses[i].writes]
-
-
-def _reordered(space: IterationSpace, first: Sequence[int]) -> IterationSpace:
-    """The space with some dimensions first."""
-    order = [*first, *(d for d in range(len(space.shape)) if d not in first)]
-    return IterationSpace(
-        tuple(space.shape[d] for d in order),
-        tuple(tuple(strides[d] for d in order) for strides in space.strides),
-        tuple(space.axes[d] for d in order),
-    )
 
 
 def _kind(facts: Facts, access: int, side: int) -> AccessKind:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 from kgen.layout.iterator import IterationSpace
@@ -17,11 +16,11 @@ def shared_first(facts: Facts) -> IterationSpace:
     rank = len(space.shape)
     if not facts.bounded or rank < 2 or facts.sources or any(d == 0 for _, d in facts.coordinates):
         return space
-    sizes = {d: _bytes_between(facts, d) for d in range(1, rank)}
+    sizes = {d: shared_bytes(facts, d, walked=d) for d in range(1, rank)}
     dimension = max(sizes, key=sizes.__getitem__)
     if sizes[dimension] < tuning.kept_in_l2:
         return space
-    moved = reordered(space, [0, dimension, *(d for d in range(1, rank) if d != dimension)])
+    moved = space.reordered([0, dimension, *(d for d in range(1, rank) if d != dimension)])
     part = tuning.longest_part
     while part >= tuning.shortest_part and space.shape[0] % part != 0:
         part //= 2
@@ -30,21 +29,13 @@ def shared_first(facts: Facts) -> IterationSpace:
     return _parted(moved, part)
 
 
-def shared_bytes(facts: Facts, dimension: int) -> int:
-    """Bytes of the operands that are the same along a dimension."""
+def shared_bytes(facts: Facts, dimension: int, walked: int | None = None) -> int:
+    """Bytes of the operands that are the same along a dimension.  ``walked``: only what is read of them along so many
+    of the first dimensions.
+    """
     found = 0
     for access, itemsize in enumerate(facts.itemsizes):
-        own = [n for d, n in enumerate(facts.space.shape) if facts.step_along(access, d)]
-        if own and not facts.step_along(access, dimension):
-            found += itemsize * prod(own)
-    return found
-
-
-def _bytes_between(facts: Facts, dimension: int) -> int:
-    """Bytes that are read of the operands that are the same along a dimension until they are read again."""
-    found = 0
-    for access, itemsize in enumerate(facts.itemsizes):
-        own = [n for d, n in enumerate(facts.space.shape[:dimension]) if facts.step_along(access, d)]
+        own = [n for d, n in enumerate(facts.space.shape[:walked]) if facts.step_along(access, d)]
         if own and not facts.step_along(access, dimension):
             found += itemsize * prod(own)
     return found
@@ -59,13 +50,4 @@ def _parted(space: IterationSpace, part: int) -> IterationSpace:
         (part, second, width // part, *rest),
         tuple((s[0], s[1], s[0] * part, *s[2:]) for s in space.strides),
         ((), space.axes[1], space.axes[0], *space.axes[2:]),
-    )
-
-
-def reordered(space: IterationSpace, order: Sequence[int]) -> IterationSpace:
-    """The space with its dimensions in another order."""
-    return IterationSpace(
-        tuple(space.shape[d] for d in order),
-        tuple(tuple(strides[d] for d in order) for strides in space.strides),
-        tuple(space.axes[d] for d in order),
     )

@@ -14,7 +14,7 @@ from kgen.layout.kinds import LayoutKind, index_bits
 from kgen.schedule.elementwise.gathers import gathered_rows
 from kgen.schedule.elementwise.groups import Grouping, outer_patterns, outer_strides
 from kgen.schedule.elementwise.interleaved import group_of, interleaved
-from kgen.schedule.elementwise.order import reordered, shared_first
+from kgen.schedule.elementwise.order import shared_first
 from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.schedule import AccessKind, Interleaved, Schedule
@@ -118,7 +118,7 @@ def second_first(space: IterationSpace, dimension: int, transposed: int) -> Iter
     should be read one after the other.
     """
     rest = [d for d in range(1, len(space.shape)) if d != dimension]
-    return reordered(space, [0, dimension, *sorted(rest, key=lambda d: abs(space.strides[transposed][d]))])
+    return space.reordered([0, dimension, *sorted(rest, key=lambda d: abs(space.strides[transposed][d]))])
 
 
 def _kind(space: IterationSpace, access: int, of: LayoutKind, transposed: bool) -> AccessKind:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgen.layout.iterator import IterationSpace
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.target import SECTOR
 
@@ -31,13 +30,8 @@ def operand_beside(facts: RowFacts) -> tuple[int, int] | None:
 def with_second(facts: RowFacts, dimension: int) -> RowFacts:
     """The same with this dimension behind the first of the kept ones."""
     space, first = facts.space, facts.reduced + 1
-    order = [*range(first), dimension, *(d for d in range(first, len(space.shape)) if d != dimension)]
-    moved = IterationSpace(
-        tuple(space.shape[d] for d in order),
-        tuple(tuple(strides[d] for d in order) for strides in space.strides),
-        tuple(space.axes[d] for d in order),
-    )
-    return replace(facts, space=moved)
+    rest = (d for d in range(first, len(space.shape)) if d != dimension)
+    return replace(facts, space=space.reordered([*range(first), dimension, *rest]))
 
 
 def chunk_of(facts: RowFacts, lanes: int, group: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, product
-from math import ceil, prod
+from math import ceil
 
 from kgen.records import dataclass
 from kgen.schedule.cost import coarse, predict
@@ -67,8 +67,7 @@ def column_seconds(facts: RowFacts, choice: Choice) -> float:
 def least_seconds(facts: RowFacts) -> float:
     """Seconds that the bytes of all operands need."""
     space, model = coarse(facts.space), facts.tuning.chunk_costs
-    extents = ([n for n, s in zip(space.shape, steps, strict=True) if s] for steps in space.strides)
-    moved = sum(size * prod(own) for size, own in zip(facts.itemsizes, extents, strict=True))
+    moved = sum(size * space.elements_of(i) for i, size in enumerate(facts.itemsizes))
     return model.launch + model.wait + moved / model.memory
 
 

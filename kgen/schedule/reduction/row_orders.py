@@ -140,10 +140,5 @@ def _tiled(tiles: RowTiles, threads: int) -> Iterator[Choice]:
 def _in_neighbours_of(facts: RowFacts, access: int) -> RowFacts:
     """The facts where neighbouring rows are those that are neighbours in one operand."""
     space, kept = facts.space, range(facts.reduced, len(facts.space.shape))
-    order = [*range(facts.reduced), *sorted(kept, key=lambda d: abs(space.strides[access][d]))]
-    walked = IterationSpace(
-        tuple(space.shape[d] for d in order),
-        tuple(tuple(strides[d] for d in order) for strides in space.strides),
-        tuple(space.axes[d] for d in order),
-    )
-    return replace(facts, space=walked)
+    near = sorted(kept, key=lambda d: abs(space.strides[access][d]))
+    return replace(facts, space=space.reordered([*range(facts.reduced), *near]))

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import permutations
 
-from kgen.layout.iterator import IterationSpace
 from kgen.records import dataclass
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.target import SECTOR
@@ -52,13 +51,7 @@ def _tiles(facts: RowFacts, first: int, second: int, order: Dims, other: Dims, p
     rest = [d for d in (*other, *order) if d not in head]
     kept = range(facts.reduced, len(facts.space.shape))
     dims = [*range(facts.reduced), *dict.fromkeys((*head, *rest, *(d for d in kept if d not in head)))]
-    space = facts.space
-    walked = IterationSpace(
-        tuple(space.shape[d] for d in dims),
-        tuple(tuple(strides[d] for d in dims) for strides in space.strides),
-        tuple(space.axes[d] for d in dims),
-    )
-    return RowTiles(replace(facts, space=walked), len(head) - 1, chunk, first, second)
+    return RowTiles(replace(facts, space=facts.space.reordered(dims)), len(head) - 1, chunk, first, second)
 
 
 def _neighbours(facts: RowFacts, access: int) -> Dims:
