@@ -5,7 +5,7 @@ A family is a module here and an entry of :data:`FAMILIES`.  No other code depen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -33,7 +33,7 @@ from kgen.partition.step import Step
 from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.cost import predict
 from kgen.schedule.elementwise.horizontal import shares_launch
-from kgen.schedule.elementwise.in_order import in_order
+from kgen.schedule.elementwise.in_order import family_in_order
 from kgen.schedule.elementwise.rows import by_rows
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.launch import Labels, Launch, Rule
@@ -82,21 +82,20 @@ def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Cho
     """The schedule of the first family that applies; but where operands run along different dimensions, the one with
     the least predicted time.
     """
-    applicable = _applicable(facts, families)
-    first, choice = next(applicable)
-    if first.walk is None or first is CONTIGUOUS:
-        return choice
-    found = {first.name: (first, choice), **{f.name: (f, c) for f, c in applicable}}
-    unpriced = [c for f, c in found.values() if f.walk is None]
-    if unpriced:
-        return unpriced[0]
+    found: dict[str, Choice] = {}
+    for family in (f for f in families if f.facts is type(facts)):
+        choice = family.choose(facts)
+        if choice is not None and (family.walk is None or family is CONTIGUOUS):
+            return choice
+        if choice is not None:
+            found[family.name] = choice
     if BOXES.name in found:
-        return _fastest(facts, list(found.values()))
+        return _fastest(facts, found)
     if TILED.name in found and not facts.bounded:
-        return found[TILED.name][1]
-    name = in_order(facts)
+        return found[TILED.name]
+    name = family_in_order(facts)
     several = (family.name for family in _SEVERAL.get(name, ()) if family.name in found)
-    return found[next(several, name)][1]
+    return found[next(several, name)]
 
 
 def choose_part(facts: Facts) -> Choice:
@@ -113,22 +112,12 @@ def fuse_horizontally(schedules: Sequence[Schedule]) -> bool:
     return all(one.template in templates for one in schedules) and shares_launch(schedules)
 
 
-def _applicable(facts: Facts, families: Sequence[Family[Any, Any]]) -> Iterator[tuple[Family[Any, Any], Choice]]:
-    nested = isinstance(facts, RowFacts) and facts.step.inner > 0  # one family has rows with segments
-    for family in families:
-        # Where extents are open, a few kernels serve all; boxes are for those that they were predicted for.
-        may = facts.bounded if family is BOXES else family is ROW_REDUCE or not nested
-        if type(facts) is family.facts and may:
-            choice = family.choose(facts)
-            if choice is not None:
-                yield family, choice
-
-
-def _fastest(facts: Facts, found: Sequence[tuple[Family[Any, Any], Choice]]) -> Choice:
-    """The choice with the least predicted time."""
-    priced = [(f.name, predict(f.walk(facts, c), facts.tuning.costs), c) for f, c in found if f.walk is not None]
-    order = sorted(priced, key=lambda one: one[1])
-    return replace(order[0][2], costs=tuple((name, cost) for name, cost, _ in order))
+def _fastest(facts: Facts, found: Mapping[str, Choice]) -> Choice:
+    """The choice with the least predicted time.  ``found``: by family; all of these have a walk."""
+    walks = {name: BY_NAME[name].walk for name in found}
+    seconds = {name: predict(walk(facts, found[name]), facts.tuning.costs) for name, walk in walks.items() if walk}
+    order = sorted(seconds.items(), key=lambda one: one[1])
+    return replace(found[order[0][0]], costs=tuple(order))
 
 
 def family_of(schedule: Schedule) -> Family[Any, Any]:

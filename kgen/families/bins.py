@@ -22,4 +22,4 @@ def suffix(schedule: BinsSchedule, itemsizes: Sequence[int]) -> str:
     return f"{ranked_suffix(schedule, itemsizes)}_{'_'.join(str(room) for _, room in schedule.bins)}"
 
 
-BINS = Family("bins", Facts, choose=bins, launch=bins_rule, write=write, suffix=suffix, classes=classes)
+BINS = Family("bins", Facts, bins, bins_rule, write, suffix, classes)

@@ -24,12 +24,5 @@ def suffix(schedule: BoxSchedule, itemsizes: Sequence[int]) -> str:
 
 
 BOXES = Family[Facts, BoxSchedule](
-    "boxes",
-    Facts,
-    choose=boxes,
-    launch=boxes_rule,
-    write=write,
-    suffix=suffix,
-    classes=partial(classes, costs=""),
-    walk=boxes_walk,
+    "boxes", Facts, boxes, boxes_rule, write, suffix, partial(classes, costs=""), walk=boxes_walk
 )

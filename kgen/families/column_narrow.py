@@ -35,13 +35,4 @@ def suffix(schedule: NarrowColumnSchedule, itemsizes: Sequence[int]) -> str:
     return f"columns_{schedule.rows}{'_split' if schedule.split else ''}{schedule.bits_suffix}"
 
 
-COLUMN_NARROW = Family(
-    "column_narrow",
-    RowFacts,
-    choose=choose,
-    launch=launch,
-    write=write,
-    suffix=suffix,
-    classes=row_classes,
-    has_element=False,
-)
+COLUMN_NARROW = Family("column_narrow", RowFacts, choose, launch, write, suffix, row_classes, has_element=False)

@@ -35,13 +35,4 @@ def suffix(schedule: ColumnSchedule, itemsizes: Sequence[int]) -> str:
     return f"columns{'_split' if schedule.split else ''}{schedule.bits_suffix}"
 
 
-COLUMN_REDUCE = Family(
-    "column_reduce",
-    RowFacts,
-    choose=choose,
-    launch=launch,
-    write=write,
-    suffix=suffix,
-    classes=row_classes,
-    has_element=False,
-)
+COLUMN_REDUCE = Family("column_reduce", RowFacts, choose, launch, write, suffix, row_classes, has_element=False)

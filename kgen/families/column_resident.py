@@ -35,13 +35,4 @@ def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:
     return f"columns_{schedule.residency_suffix}{schedule.bits_suffix}"
 
 
-COLUMN_RESIDENT = Family(
-    "column_resident",
-    RowFacts,
-    choose=choose,
-    launch=launch,
-    write=write,
-    suffix=suffix,
-    classes=row_classes,
-    has_element=False,
-)
+COLUMN_RESIDENT = Family("column_resident", RowFacts, choose, launch, write, suffix, row_classes, has_element=False)

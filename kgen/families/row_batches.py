@@ -17,13 +17,4 @@ def write(unit: Unit[Schedule]) -> Written:
     return write_row_batches(unit)
 
 
-ROW_BATCHES = Family(
-    "row_batches",
-    Facts,
-    choose=row_batches,
-    launch=row_batches_rule,
-    write=write,
-    suffix=ranked_suffix,
-    classes=classes,
-    walk=rows_walk,
-)
+ROW_BATCHES = Family("row_batches", Facts, row_batches, row_batches_rule, write, ranked_suffix, classes, walk=rows_walk)

@@ -38,13 +38,4 @@ def suffix(schedule: RowColumnsSchedule, itemsizes: Sequence[int]) -> str:
     return f"rows_columns{schedule.resident}{schedule.bits_suffix}"
 
 
-ROW_COLUMNS = Family(
-    "row_columns",
-    RowColumnsFacts,
-    choose=choose,
-    launch=launch,
-    write=write,
-    suffix=suffix,
-    classes=row_classes,
-    has_element=False,
-)
+ROW_COLUMNS = Family("row_columns", RowColumnsFacts, choose, launch, write, suffix, row_classes, has_element=False)

@@ -18,12 +18,5 @@ def write(unit: Unit[PairSchedule]) -> Written:
 
 
 ROW_PAIRS = Family[Facts, PairSchedule](
-    "row_pairs",
-    Facts,
-    choose=row_pairs,
-    launch=row_pairs_rule,
-    write=write,
-    suffix=ranked_suffix,
-    classes=classes,
-    walk=rows_walk,
+    "row_pairs", Facts, row_pairs, row_pairs_rule, write, ranked_suffix, classes, walk=rows_walk
 )

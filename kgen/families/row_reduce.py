@@ -39,13 +39,4 @@ def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:
     return f"reduce_{schedule.residency_suffix}{ends}{'_split' if schedule.split else cluster}{schedule.bits_suffix}"
 
 
-ROW_REDUCE = Family(
-    "row_reduce",
-    RowFacts,
-    choose=choose,
-    launch=launch,
-    write=write,
-    suffix=suffix,
-    classes=row_classes,
-    has_element=False,
-)
+ROW_REDUCE = Family("row_reduce", RowFacts, choose, launch, write, suffix, row_classes, has_element=False)

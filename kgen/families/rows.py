@@ -18,14 +18,4 @@ def write(unit: Unit[Schedule]) -> Written:
     return write_rows(unit)
 
 
-ROWS = Family(
-    "rows",
-    Facts,
-    choose=rows,
-    launch=rows_rule,
-    write=write,
-    suffix=ranked_suffix,
-    classes=classes,
-    covers=cover_rows,
-    walk=rows_walk,
-)
+ROWS = Family("rows", Facts, rows, rows_rule, write, ranked_suffix, classes, covers=cover_rows, walk=rows_walk)

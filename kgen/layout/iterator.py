@@ -67,10 +67,11 @@ class IterationSpace:
         """How many different elements of an operand the loop reaches, where these do not overlap."""
         return prod(n for n, s in zip(self.shape, self.strides[operand], strict=True) if s)
 
-    def reordered(self, dims: Sequence[int]) -> IterationSpace:
-        """The space with its dimensions in another order."""
-        strides = tuple(tuple(own[d] for d in dims) for own in self.strides)
-        return IterationSpace(tuple(self.shape[d] for d in dims), strides, tuple(self.axes[d] for d in dims))
+    def with_first(self, dims: Sequence[int]) -> IterationSpace:
+        """The space with these dimensions first, then the others as they were."""
+        order = [*dims, *(d for d in range(len(self.shape)) if d not in dims)]
+        strides = tuple(tuple(own[d] for d in order) for own in self.strides)
+        return IterationSpace(tuple(self.shape[d] for d in order), strides, tuple(self.axes[d] for d in order))
 
 
 def iteration_space(

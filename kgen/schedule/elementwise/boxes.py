@@ -93,8 +93,7 @@ def boxes(facts: Facts) -> Choice | None:
     if not any(along):
         return None
     dims, along = _sides(facts, along)
-    first = [d for side in dims for d in side]
-    space = facts.space.reordered([*first, *(d for d in range(len(facts.space.shape)) if d not in first)])
+    space = facts.space.with_first([d for side in dims for d in side])
     sides = tuple(map(len, dims))
     kinds = [_kind(facts, i, side) for i, side in enumerate(along)]
     staged = [size for size, kind in zip(facts.itemsizes, kinds, strict=True) if kind == "transposed"]
@@ -168,8 +167,11 @@ def _registers(facts: Facts, orders: Sequence[tuple[int, ...]], group: int) -> f
 def _directions(facts: Facts) -> tuple[int, ...]:
     """For each access the dimension that it is read along: the fastest one of the outputs, or its own fastest.
 
-    Where the fastest has less than a sector of elements, the next one counts.
+    Where the fastest has less than a sector of elements, the next one counts.  None where extents are open: a few
+    kernels serve all of these, and a box is for those that it was predicted for.
     """
+    if not facts.bounded:
+        return ()
     found: list[int] = []
     for i, access in enumerate(facts.step.accesses):
         steps = [abs(facts.step_along(i, d)) for d in range(len(facts.space.shape))]

@@ -16,7 +16,7 @@ from kgen.schedule.schedule import Interleaved
 from kgen.schedule.trace import reaches
 
 
-def in_order(facts: Facts) -> str:
+def family_in_order(facts: Facts) -> str:
     """The name of the family."""
     tuning, width = facts.tuning.elementwise, facts.space.shape[0]
     if not (has_whole_rows(facts) or (_shifts_long_rows(facts) and _has_many(facts)) or _wide(facts)):

@@ -20,7 +20,7 @@ def shared_first(facts: Facts) -> IterationSpace:
     dimension = max(sizes, key=sizes.__getitem__)
     if sizes[dimension] < tuning.kept_in_l2:
         return space
-    moved = space.reordered([0, dimension, *(d for d in range(1, rank) if d != dimension)])
+    moved = space.with_first([0, dimension])
     part = tuning.longest_part
     while part >= tuning.shortest_part and space.shape[0] % part != 0:
         part //= 2

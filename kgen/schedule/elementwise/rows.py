@@ -118,7 +118,7 @@ def second_first(space: IterationSpace, dimension: int, transposed: int) -> Iter
     should be read one after the other.
     """
     rest = [d for d in range(1, len(space.shape)) if d != dimension]
-    return space.reordered([0, dimension, *sorted(rest, key=lambda d: abs(space.strides[transposed][d]))])
+    return space.with_first([0, dimension, *sorted(rest, key=lambda d: abs(space.strides[transposed][d]))])
 
 
 def _kind(space: IterationSpace, access: int, of: LayoutKind, transposed: bool) -> AccessKind:

@@ -29,9 +29,7 @@ def operand_beside(facts: RowFacts) -> tuple[int, int] | None:
 
 def with_second(facts: RowFacts, dimension: int) -> RowFacts:
     """The same with this dimension behind the first of the kept ones."""
-    space, first = facts.space, facts.reduced + 1
-    rest = (d for d in range(first, len(space.shape)) if d != dimension)
-    return replace(facts, space=space.reordered([*range(first), dimension, *rest]))
+    return replace(facts, space=facts.space.with_first([*range(facts.reduced + 1), dimension]))
 
 
 def chunk_of(facts: RowFacts, lanes: int, group: int) -> int:

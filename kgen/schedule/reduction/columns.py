@@ -31,9 +31,9 @@ from kgen.schedule.target import SECTOR
 
 def down_columns(facts: RowFacts) -> Choice | None:
     """The schedule of a kernel that reduces columns; None where the family does not apply."""
-    group = _group(facts)
-    if facts.scatters_results:
+    if facts.only_along_rows:
         return None
+    group = _group(facts)
     if group is None:
         return _instead_of_rows(facts)
     if BLOCKS in facts.step.shape:

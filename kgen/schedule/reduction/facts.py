@@ -74,10 +74,13 @@ class RowFacts(Facts):
         return max(self.step.phase())
 
     @cached_property
-    def scatters_results(self) -> bool:
-        """Whether one element a row is stored at a computed place, which only kernels along rows do."""
+    def only_along_rows(self) -> bool:
+        """Whether only kernels along rows do what the step does: they reduce segments, and store one element a row at a
+        computed place.
+        """
         ops, alone = enumerate(self.step.graph.ops), self.step.kept == len(self.step.shape)
-        return any(isinstance(op.attr, Scatter) and (alone or not self.step.varies_along_row(n)) for n, op in ops)
+        scatters = (isinstance(op.attr, Scatter) and (alone or not self.step.varies_along_row(n)) for n, op in ops)
+        return self.step.inner > 0 or any(scatters)
 
     @cached_property
     def state_bytes(self) -> int:

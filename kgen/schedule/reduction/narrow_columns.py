@@ -41,7 +41,7 @@ class NarrowMapping:
 def narrow_columns(facts: RowFacts) -> Choice | None:
     """The schedule of a kernel that reduces few columns; None where the family does not apply, or elements are so few
     that many threads share each row of them."""
-    dense = _dense(facts) if not (facts.scatters_results or few_rows(facts)) else []
+    dense = _dense(facts) if not (facts.only_along_rows or few_rows(facts)) else []
     found = _mapping(facts, dense) if dense else None
     if found is None:
         return None

@@ -23,7 +23,7 @@ from kgen.schedule.target import SECTOR
 def resident_columns(facts: RowFacts) -> Choice | None:
     """The schedule of a kernel that keeps columns; None where rows are not columns, or are too long."""
     # Where the length of columns is not known, they may not fit registers.
-    found = resident_mapping(facts) if facts.along and not facts.scatters_results else None
+    found = resident_mapping(facts) if facts.along and not facts.only_along_rows else None
     if found is None:
         return None
     if (few := few_columns(facts, found.group, kept=True)) is not None:

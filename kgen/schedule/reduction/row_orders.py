@@ -141,4 +141,4 @@ def _in_neighbours_of(facts: RowFacts, access: int) -> RowFacts:
     """The facts where neighbouring rows are those that are neighbours in one operand."""
     space, kept = facts.space, range(facts.reduced, len(facts.space.shape))
     near = sorted(kept, key=lambda d: abs(space.strides[access][d]))
-    return replace(facts, space=space.reordered([*range(facts.reduced), *near]))
+    return replace(facts, space=space.with_first([*range(facts.reduced), *near]))

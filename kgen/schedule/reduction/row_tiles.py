@@ -48,10 +48,8 @@ def row_tiles(facts: RowFacts, places: int) -> Iterator[RowTiles]:
 
 def _tiles(facts: RowFacts, first: int, second: int, order: Dims, other: Dims, places: int) -> RowTiles:
     head, chunk = _head(facts, order, places)
-    rest = [d for d in (*other, *order) if d not in head]
-    kept = range(facts.reduced, len(facts.space.shape))
-    dims = [*range(facts.reduced), *dict.fromkeys((*head, *rest, *(d for d in kept if d not in head)))]
-    return RowTiles(replace(facts, space=facts.space.reordered(dims)), len(head) - 1, chunk, first, second)
+    walked = facts.space.with_first([*range(facts.reduced), *dict.fromkeys((*head, *other, *order))])
+    return RowTiles(replace(facts, space=walked), len(head) - 1, chunk, first, second)
 
 
 def _neighbours(facts: RowFacts, access: int) -> Dims:
