@@ -75,7 +75,7 @@ adam_element(const float g_v,
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for p, m, v and g.
 // No other operand may overlap p, m and v in memory.
 template <typename Count>

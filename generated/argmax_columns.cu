@@ -206,8 +206,7 @@ argmax_columns_columns_split(const float* x_ptr,
             e += 32;
         }
         if (e < last) {
-            Pack<float, 4, 16> x_vec;
-            x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
+            const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
                 x_column + e * layout.x_step[0]);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -271,24 +270,19 @@ argmax_columns_columns_split(const float* x_ptr,
     argmax_shared[threadIdx.x] = argmax_whole;
     max_shared[threadIdx.x] = max_whole;
     __syncthreads();
-    #pragma unroll 1
-    for (int n = 4; n > 1; n = (n + 7) / 8) {
-        const int s = (n + 7) / 8;  // the first s states take in the other n - s
-        for (int i = threadIdx.x; i < s * 64; i += 256) {
-            ArgMax<float, int> argmax_merged = argmax_shared[i];
-            Max<float> max_merged = max_shared[i];
-            #pragma unroll
-            for (int other = 1; other < 8; ++other) {
-                if (i + other * s * 64 < n * 64) {
-                    argmax_merged.merge(argmax_shared[i + other * s * 64]);
-                    max_merged.merge(max_shared[i + other * s * 64]);
-                }
-            }
-            argmax_shared[i] = argmax_merged;
-            max_shared[i] = max_merged;
+    if (threadIdx.x < 64) {
+        const int i = threadIdx.x;
+        ArgMax<float, int> argmax_merged = argmax_shared[i];
+        Max<float> max_merged = max_shared[i];
+        #pragma unroll
+        for (int other = 1; other < 4; ++other) {
+            argmax_merged.merge(argmax_shared[i + other * 64]);
+            max_merged.merge(max_shared[i + other * 64]);
         }
-        __syncthreads();
+        argmax_shared[i] = argmax_merged;
+        max_shared[i] = max_merged;
     }
+    __syncthreads();
 
     if (down == 0 && live) {
         Pack<long long, 4, 16> at_vec;
@@ -308,7 +302,7 @@ argmax_columns_columns_split(const float* x_ptr,
     let_next_kernel_start();
 }
 
-// Zeroes the counters of the kernel behind it.
+// Zeroes the counters of the next kernel.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 argmax_columns_zero(unsigned int* counters, const long long count)

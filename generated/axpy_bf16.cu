@@ -47,7 +47,7 @@ axpy_bf16_element(const __nv_bfloat16 x_v, const __nv_bfloat16 y_v, const float 
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for out; 8 for x and y.
 // No other operand may overlap out in memory.
 template <typename Count>

@@ -45,7 +45,7 @@ axpy_f64_element(const double x_v, const double y_v, const float a_v, double& ou
 }
 
 // Operands in memory order, 2 elements a thread.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 512) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for out, x and y.
 // No other operand may overlap out in memory.
 template <typename Count>

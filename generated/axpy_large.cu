@@ -46,7 +46,7 @@ axpy_large_element(const float x_v, const float y_v, const float a_v, float& out
 }
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for out, x and y.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)

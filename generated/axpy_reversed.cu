@@ -85,8 +85,8 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
     const int c1 = (int)rest0;
     const int p_first = 32 * c0;
     const int q_first = 128 * c1;
-    const bool whole_p = layout.width - p_first >= 32;  // all groups are inside along this side
-    const bool whole_q = layout.height - q_first >= 128;  // all groups are inside along this side
+    const bool whole_p = layout.width - p_first >= 32;  // no group of the box is cut off along this side
+    const bool whole_q = layout.height - q_first >= 128;  // no group of the box is cut off along this side
     wait_for_earlier_kernels();
     // All loads are issued before any is waited for, each in the order of its operand.
     Pack<__half, 2, 4> y_in[8];
@@ -101,7 +101,7 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
                 const int p = p_first + u + 4 * k;
                 const unsigned int p_rest0 = (__umulhi(p, layout.width_magic[0]) + p) >> layout.width_shift[0];
                 const int p0 = (int)(p - p_rest0 * layout.width_extent[0]);
-                const int p1 = (int)(p_rest0);
+                const int p1 = (int)p_rest0;
                 const int y_at = p0 * layout.y_stride[0] + p1 * layout.y_stride[1];
                 y_in[k] = *reinterpret_cast<const Pack<__half, 2, 4>*>(y_ptr + (y_from + y_at));
             }
@@ -112,7 +112,7 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
                 if (p < layout.width) {
                     const unsigned int p_rest0 = (__umulhi(p, layout.width_magic[0]) + p) >> layout.width_shift[0];
                     const int p0 = (int)(p - p_rest0 * layout.width_extent[0]);
-                    const int p1 = (int)(p_rest0);
+                    const int p1 = (int)p_rest0;
                     const int y_at = p0 * layout.y_stride[0] + p1 * layout.y_stride[1];
                     y_in[k] = *reinterpret_cast<const Pack<__half, 2, 4>*>(y_ptr + (y_from + y_at));
                 }
@@ -131,7 +131,7 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
                 const int q = q_first + v + 16 * k;
                 const unsigned int q_rest0 = (__umulhi(q, layout.height_magic[0]) + q) >> layout.height_shift[0];
                 const int q0 = (int)(q - q_rest0 * layout.height_extent[0]);
-                const int q1 = (int)(q_rest0);
+                const int q1 = (int)q_rest0;
                 const int out_at = q0 * layout.out_stride[0] + q1 * layout.out_stride[1];
                 x_in[k] = *reinterpret_cast<const Pack<__half, 2, 4>*>(x_ptr + (x_from + out_at));
             }
@@ -142,7 +142,7 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
                 if (q < layout.height) {
                     const unsigned int q_rest0 = (__umulhi(q, layout.height_magic[0]) + q) >> layout.height_shift[0];
                     const int q0 = (int)(q - q_rest0 * layout.height_extent[0]);
-                    const int q1 = (int)(q_rest0);
+                    const int q1 = (int)q_rest0;
                     const int out_at = q0 * layout.out_stride[0] + q1 * layout.out_stride[1];
                     x_in[k] = *reinterpret_cast<const Pack<__half, 2, 4>*>(x_ptr + (x_from + out_at));
                 }
@@ -173,7 +173,7 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
                 const int q = q_first + v + 16 * k;
                 const unsigned int q_rest0 = (__umulhi(q, layout.height_magic[0]) + q) >> layout.height_shift[0];
                 const int q0 = (int)(q - q_rest0 * layout.height_extent[0]);
-                const int q1 = (int)(q_rest0);
+                const int q1 = (int)q_rest0;
                 const int out_at = q0 * layout.out_stride[0] + q1 * layout.out_stride[1];
                 Pack<float, 2, 8> out_vec;
                 #pragma unroll
@@ -189,7 +189,7 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
                 if (q < layout.height) {
                     const unsigned int q_rest0 = (__umulhi(q, layout.height_magic[0]) + q) >> layout.height_shift[0];
                     const int q0 = (int)(q - q_rest0 * layout.height_extent[0]);
-                    const int q1 = (int)(q_rest0);
+                    const int q1 = (int)q_rest0;
                     const int out_at = q0 * layout.out_stride[0] + q1 * layout.out_stride[1];
                     Pack<float, 2, 8> out_vec;
                     #pragma unroll

@@ -117,12 +117,12 @@ struct Moments {
     }
 };
 
-// What goes into var, of one element.
+// The value of one element that goes into var.
 static __device__ __forceinline__ void
-batch_stats_pass(const float image_v, float& var_acc)
+batch_stats_pass(const float image_v, float& var_value)
 {
     // sigma2 = var(image, axis=(0, 2, 3))
-    var_acc = image_v;
+    var_value = image_v;
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -229,7 +229,7 @@ batch_stats_reduce_long_split(const float* image_ptr,
     let_next_kernel_start();
 }
 
-// Zeroes the counters of the kernel behind it.
+// Zeroes the counters of the next kernel.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 batch_stats_zero(unsigned int* counters, const long long count)

@@ -149,12 +149,12 @@ struct Spread {
     __device__ __forceinline__ Moments<T> moments(Count seen) const { return {(T)seen, mean, distance}; }
 };
 
-// What goes into var, of one element.
+// The value of one element that goes into var.
 static __device__ __forceinline__ void
-batch_stats_channels_last_pass(const float image_v, float& var_acc)
+batch_stats_channels_last_pass(const float image_v, float& var_value)
 {
     // sigma2 = var(image, axis=(0, 2, 3))
-    var_acc = image_v;
+    var_value = image_v;
 }
 
 // Where the columns lie; strides and steps in elements.
@@ -243,8 +243,7 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
             e += 64;
         }
         if (e < last) {
-            Pack<float, 4, 16> image_vec;
-            image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
+            const auto image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
                 image_column + e * layout.image_step[0]);
             const float weight = __fdividef(1.0f, seen + 1.0f);
             #pragma unroll
@@ -308,21 +307,16 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
     }
     var_shared[threadIdx.x] = var_whole;
     __syncthreads();
-    #pragma unroll 1
-    for (int n = 8; n > 1; n = (n + 7) / 8) {
-        const int s = (n + 7) / 8;  // the first s states take in the other n - s
-        for (int i = threadIdx.x; i < s * 32; i += 256) {
-            Moments<float> var_merged = var_shared[i];
-            #pragma unroll
-            for (int other = 1; other < 8; ++other) {
-                if (i + other * s * 32 < n * 32) {
-                    var_merged.merge(var_shared[i + other * s * 32]);
-                }
-            }
-            var_shared[i] = var_merged;
+    if (threadIdx.x < 32) {
+        const int i = threadIdx.x;
+        Moments<float> var_merged = var_shared[i];
+        #pragma unroll
+        for (int other = 1; other < 8; ++other) {
+            var_merged.merge(var_shared[i + other * 32]);
         }
-        __syncthreads();
+        var_shared[i] = var_merged;
     }
+    __syncthreads();
 
     if (down == 0 && live) {
         Pack<float, 4, 16> mu_vec;
@@ -342,7 +336,7 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
     let_next_kernel_start();
 }
 
-// Zeroes the counters of the kernel behind it.
+// Zeroes the counters of the next kernel.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 batch_stats_channels_last_zero(unsigned int* counters, const long long count)

@@ -232,8 +232,7 @@ batch_stats_pixels_columns_3_split(const unsigned char* image_ptr,
         e += 1536;
     }
     if (e + below < last) {
-        Pack<unsigned char, 8, 8> image_vec;
-        image_vec = load_words<Pack<unsigned char, 8, 8>>(
+        const auto image_vec = load_words<Pack<unsigned char, 8, 8>>(
             image_own + e * 3);
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
@@ -332,7 +331,7 @@ batch_stats_pixels_columns_3_split(const unsigned char* image_ptr,
     let_next_kernel_start();
 }
 
-// Zeroes the counters of the kernel behind it.
+// Zeroes the counters of the next kernel.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 batch_stats_pixels_zero(unsigned int* counters, const long long count)

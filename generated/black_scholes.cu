@@ -82,7 +82,7 @@ black_scholes_element(const double spot_v,
 }
 
 // Operands in memory order, 2 elements a thread.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 512) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for call_price, put_price, spot, strike and years.
 // No other operand may overlap call_price and put_price in memory.
 template <typename Count>

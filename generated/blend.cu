@@ -62,7 +62,7 @@ blend_element(const __nv_bfloat16 over_v,
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for out, over and under; 8 for mask.
 // No other operand may overlap out in memory.
 template <typename Count>

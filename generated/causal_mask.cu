@@ -57,7 +57,7 @@ struct causal_mask_contiguous_layout {
 };
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n < 2^31 elements.
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -109,7 +109,7 @@ struct causal_mask_contiguous2_layout {
 };
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n < 2^31 elements.
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -158,7 +158,7 @@ struct causal_mask_rows_2d_layout {
 };
 
 // Rows, 4 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.
@@ -205,7 +205,7 @@ struct causal_mask_rows_2d2_layout {
 };
 
 // Rows, 4 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.
@@ -253,7 +253,7 @@ struct causal_mask_rows_2d_64bit_layout {
 };
 
 // Rows, 4 elements of a row a thread. Offsets are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 groups, and fewer than 2^31 elements along each dimension.
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.
@@ -299,7 +299,7 @@ struct causal_mask_contiguous_64bit_layout {
 };
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -349,7 +349,7 @@ struct causal_mask_rows_2d_64bit2_layout {
 };
 
 // Rows, 4 elements of a row a thread. Indices are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -396,7 +396,7 @@ struct causal_mask_rows_3d_layout {
 };
 
 // Rows, 4 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.
@@ -446,7 +446,7 @@ struct causal_mask_rows_3d_64bit_layout {
 };
 
 // Rows, 4 elements of a row a thread. Offsets are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 groups, and fewer than 2^31 elements along each dimension.
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.
@@ -494,7 +494,7 @@ struct causal_mask_contiguous_64bit2_layout {
 };
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -548,7 +548,7 @@ struct causal_mask_rows_3d_64bit2_layout {
 };
 
 // Rows, 4 elements of a row a thread. Indices are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)

@@ -60,7 +60,7 @@ struct causal_mask_f16_contiguous_layout {
 };
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n < 2^31 elements.
 // Alignment, in bytes: 16 for out; 8 for scores.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -109,7 +109,7 @@ struct causal_mask_f16_rows_2d_layout {
 };
 
 // Rows, 4 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out; 8 for scores.
 // No other operand may overlap out in memory.
@@ -155,7 +155,7 @@ struct causal_mask_f16_rows_2d_64bit_layout {
 };
 
 // Rows, 4 elements of a row a thread. Offsets are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 groups, and fewer than 2^31 elements along each dimension.
 // Alignment, in bytes: 16 for out; 8 for scores.
 // No other operand may overlap out in memory.
@@ -201,7 +201,7 @@ struct causal_mask_f16_rows_2d_64bit2_layout {
 };
 
 // Rows, 4 elements of a row a thread. Indices are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Alignment, in bytes: 16 for out; 8 for scores.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -247,7 +247,7 @@ struct causal_mask_f16_rows_2d2_layout {
 };
 
 // Rows, 4 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out; 8 for scores.
 // No other operand may overlap out in memory.
@@ -295,7 +295,7 @@ struct causal_mask_f16_rows_2d_64bit3_layout {
 };
 
 // Rows, 4 elements of a row a thread. Offsets are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 groups, and fewer than 2^31 elements along each dimension.
 // Alignment, in bytes: 16 for out; 8 for scores.
 // No other operand may overlap out in memory.
@@ -341,7 +341,7 @@ struct causal_mask_f16_contiguous_64bit_layout {
 };
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for out; 8 for scores.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
@@ -391,7 +391,7 @@ struct causal_mask_f16_rows_2d_64bit4_layout {
 };
 
 // Rows, 4 elements of a row a thread. Indices are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Alignment, in bytes: 16 for out; 8 for scores.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)

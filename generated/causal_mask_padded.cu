@@ -60,7 +60,7 @@ struct causal_mask_padded_rows_3d_layout {
 };
 
 // Rows, 4 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.

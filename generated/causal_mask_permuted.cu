@@ -57,7 +57,7 @@ struct causal_mask_permuted_contiguous_layout {
 };
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n < 2^31 elements.
 // Alignment, in bytes: 16 for out and scores.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)

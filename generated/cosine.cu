@@ -55,11 +55,11 @@ cosine_pass(const float a_v,
             const float b_v,
             Sum<float>& sum_acc,
             Sum<float>& norm_acc,
-            Sum<float>& norm_acc2)
+            Sum<float>& norm2_acc)
 {
     sum_acc.add(a_v * b_v);
     norm_acc.add_square(a_v);
-    norm_acc2.add_square(b_v);
+    norm2_acc.add_square(b_v);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -103,35 +103,35 @@ cosine_reduce_regs256(const float* a_ptr,
 
     auto sum_acc = Sum<float>::identity();
     auto norm_acc = Sum<float>::identity();
-    auto norm_acc2 = Sum<float>::identity();
+    auto norm2_acc = Sum<float>::identity();
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 4 * (v * 16 + thread);
         if (i < width) {
             auto sum_part = Sum<float>::identity();
             auto norm_part = Sum<float>::identity();
-            auto norm_acc2_part = Sum<float>::identity();
+            auto norm2_part = Sum<float>::identity();
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
-                cosine_pass(a_vec[v].at[j], b_vec[v].at[j], sum_part, norm_part, norm_acc2_part);
+                cosine_pass(a_vec[v].at[j], b_vec[v].at[j], sum_part, norm_part, norm2_part);
             }
             sum_acc.merge(sum_part);
             norm_acc.merge(norm_part);
-            norm_acc2.merge(norm_acc2_part);
+            norm2_acc.merge(norm2_part);
         }
     }
     #pragma unroll
     for (int d = 8; d > 0; d /= 2) {
         sum_acc.merge(sum_acc.shuffle_xor(d));
         norm_acc.merge(norm_acc.shuffle_xor(d));
-        norm_acc2.merge(norm_acc2.shuffle_xor(d));
+        norm2_acc.merge(norm2_acc.shuffle_xor(d));
     }
     const float sum_v = sum_acc.result();
     const float norm_v = norm_acc.norm();
-    const float norm_v2 = norm_acc2.norm();
+    const float norm2_v = norm2_acc.norm();
 
     if (thread == 0 && live) {
-        y_ptr[row * layout.y_stride[0]] = sum_v / (norm_v * norm_v2);
+        y_ptr[row * layout.y_stride[0]] = sum_v / (norm_v * norm2_v);
     }
 }
 

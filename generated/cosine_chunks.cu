@@ -82,11 +82,11 @@ cosine_chunks_pass(const float a_v,
                    const float b_v,
                    Sum<float>& sum_acc,
                    Sum<float>& norm_acc,
-                   Sum<float>& norm_acc2)
+                   Sum<float>& norm2_acc)
 {
     sum_acc.add(a_v * b_v);
     norm_acc.add_square(a_v);
-    norm_acc2.add_square(b_v);
+    norm2_acc.add_square(b_v);
 }
 
 // Where the columns lie; strides and steps in elements.
@@ -134,18 +134,18 @@ cosine_chunks_columns(const float* a_ptr,
 
     __shared__ Sum<float> sum_shared[2048];
     __shared__ Sum<float> norm_shared[2048];
-    __shared__ Sum<float> norm_acc2_shared[2048];
+    __shared__ Sum<float> norm2_shared[2048];
     Sum<float> sum_acc[4];
-    CompensatedSum<float> sum_sum[4];
+    CompensatedSum<float> sum_compensated[4];
     Sum<float> norm_acc[4];
-    CompensatedSum<float> norm_sum[4];
-    Sum<float> norm_acc2[4];
-    CompensatedSum<float> norm_acc2_sum[4];
+    CompensatedSum<float> norm_compensated[4];
+    Sum<float> norm2_acc[4];
+    CompensatedSum<float> norm2_compensated[4];
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        sum_sum[j] = CompensatedSum<float>::identity();
-        norm_sum[j] = CompensatedSum<float>::identity();
-        norm_acc2_sum[j] = CompensatedSum<float>::identity();
+        sum_compensated[j] = CompensatedSum<float>::identity();
+        norm_compensated[j] = CompensatedSum<float>::identity();
+        norm2_compensated[j] = CompensatedSum<float>::identity();
     }
     if (live) {
         int e = down;
@@ -165,14 +165,14 @@ cosine_chunks_columns(const float* a_ptr,
             for (int j = 0; j < 4; ++j) {
                 auto sum_part = Sum<float>::identity();
                 auto norm_part = Sum<float>::identity();
-                auto norm_acc2_part = Sum<float>::identity();
+                auto norm2_part = Sum<float>::identity();
                 #pragma unroll
                 for (int u = 0; u < 4; ++u) {
-                    cosine_chunks_pass(a_vec[u].at[j], b_vec[u].at[j], sum_part, norm_part, norm_acc2_part);
+                    cosine_chunks_pass(a_vec[u].at[j], b_vec[u].at[j], sum_part, norm_part, norm2_part);
                 }
-                sum_sum[j].merge(sum_part);
-                norm_sum[j].merge(norm_part);
-                norm_acc2_sum[j].merge(norm_acc2_part);
+                sum_compensated[j].merge(sum_part);
+                norm_compensated[j].merge(norm_part);
+                norm2_compensated[j].merge(norm2_part);
             }
         }
         if (e + 2 < layout.height) {
@@ -191,22 +191,21 @@ cosine_chunks_columns(const float* a_ptr,
             for (int j = 0; j < 4; ++j) {
                 auto sum_part = Sum<float>::identity();
                 auto norm_part = Sum<float>::identity();
-                auto norm_acc2_part = Sum<float>::identity();
+                auto norm2_part = Sum<float>::identity();
                 #pragma unroll
                 for (int u = 0; u < 2; ++u) {
-                    cosine_chunks_pass(a_vec[u].at[j], b_vec[u].at[j], sum_part, norm_part, norm_acc2_part);
+                    cosine_chunks_pass(a_vec[u].at[j], b_vec[u].at[j], sum_part, norm_part, norm2_part);
                 }
-                sum_sum[j].merge(sum_part);
-                norm_sum[j].merge(norm_part);
-                norm_acc2_sum[j].merge(norm_acc2_part);
+                sum_compensated[j].merge(sum_part);
+                norm_compensated[j].merge(norm_part);
+                norm2_compensated[j].merge(norm2_part);
             }
             e += 4;
         }
         if (e < layout.height) {
-            Pack<float, 4, 16> a_vec;
-            Pack<float, 4, 4> b_vec;
-            a_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
+            const auto a_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
                 a_column + e * layout.a_step[0]);
+            Pack<float, 4, 4> b_vec;
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 b_vec.at[j] = b_column[e * layout.b_step[0] + j * layout.b_step[1]];
@@ -215,19 +214,19 @@ cosine_chunks_columns(const float* a_ptr,
             for (int j = 0; j < 4; ++j) {
                 auto sum_part = Sum<float>::identity();
                 auto norm_part = Sum<float>::identity();
-                auto norm_acc2_part = Sum<float>::identity();
-                cosine_chunks_pass(a_vec.at[j], b_vec.at[j], sum_part, norm_part, norm_acc2_part);
-                sum_sum[j].merge(sum_part);
-                norm_sum[j].merge(norm_part);
-                norm_acc2_sum[j].merge(norm_acc2_part);
+                auto norm2_part = Sum<float>::identity();
+                cosine_chunks_pass(a_vec.at[j], b_vec.at[j], sum_part, norm_part, norm2_part);
+                sum_compensated[j].merge(sum_part);
+                norm_compensated[j].merge(norm_part);
+                norm2_compensated[j].merge(norm2_part);
             }
         }
     }
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        sum_acc[j] = sum_sum[j].total();
-        norm_acc[j] = norm_sum[j].total();
-        norm_acc2[j] = norm_acc2_sum[j].total();
+        sum_acc[j] = sum_compensated[j].total();
+        norm_acc[j] = norm_compensated[j].total();
+        norm2_acc[j] = norm2_compensated[j].total();
     }
 
     // Threads that share columns merge their states in shared memory; each thread merges one column at a time.
@@ -235,30 +234,22 @@ cosine_chunks_columns(const float* a_ptr,
     for (int j = 0; j < 4; ++j) {
         sum_shared[(down * 4 + j) * 256 + across] = sum_acc[j];
         norm_shared[(down * 4 + j) * 256 + across] = norm_acc[j];
-        norm_acc2_shared[(down * 4 + j) * 256 + across] = norm_acc2[j];
+        norm2_shared[(down * 4 + j) * 256 + across] = norm2_acc[j];
     }
     __syncthreads();
     #pragma unroll 1
-    for (int n = 2; n > 1; n = (n + 7) / 8) {
-        const int s = (n + 7) / 8;  // the first s states take in the other n - s
-        for (int i = threadIdx.x; i < s * 1024; i += 512) {
-            Sum<float> sum_merged = sum_shared[i];
-            Sum<float> norm_merged = norm_shared[i];
-            Sum<float> norm_acc2_merged = norm_acc2_shared[i];
-            #pragma unroll
-            for (int other = 1; other < 8; ++other) {
-                if (i + other * s * 1024 < n * 1024) {
-                    sum_merged.merge(sum_shared[i + other * s * 1024]);
-                    norm_merged.merge(norm_shared[i + other * s * 1024]);
-                    norm_acc2_merged.merge(norm_acc2_shared[i + other * s * 1024]);
-                }
-            }
-            sum_shared[i] = sum_merged;
-            norm_shared[i] = norm_merged;
-            norm_acc2_shared[i] = norm_acc2_merged;
-        }
-        __syncthreads();
+    for (int i = threadIdx.x; i < 1024; i += 512) {
+        Sum<float> sum_merged = sum_shared[i];
+        Sum<float> norm_merged = norm_shared[i];
+        Sum<float> norm2_merged = norm2_shared[i];
+        sum_merged.merge(sum_shared[i + 1024]);
+        norm_merged.merge(norm_shared[i + 1024]);
+        norm2_merged.merge(norm2_shared[i + 1024]);
+        sum_shared[i] = sum_merged;
+        norm_shared[i] = norm_merged;
+        norm2_shared[i] = norm2_merged;
     }
+    __syncthreads();
 
     if (down == 0 && live) {
         Pack<float, 4, 16> y_vec;
@@ -266,8 +257,8 @@ cosine_chunks_columns(const float* a_ptr,
         for (int j = 0; j < 4; ++j) {
             const float sum_v = sum_shared[j * 256 + across].result();
             const float norm_v = norm_shared[j * 256 + across].norm();
-            const float norm_v2 = norm_acc2_shared[j * 256 + across].norm();
-            y_vec.at[j] = sum_v / (norm_v * norm_v2);
+            const float norm2_v = norm2_shared[j * 256 + across].norm();
+            y_vec.at[j] = sum_v / (norm_v * norm2_v);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(y_column) = y_vec;
     }

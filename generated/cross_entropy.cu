@@ -177,12 +177,12 @@ struct CompensatedSum {
     __device__ __forceinline__ Sum<T> total() const { return {isfinite(sum) ? sum + rest : sum}; }
 };
 
-// What goes into total, of one element.
+// The value of one element that goes into total.
 static __device__ __forceinline__ void
-cross_entropy_pass1(const float logits_v, float& total_acc)
+cross_entropy_pass1(const float logits_v, float& total_value)
 {
     // let total = logsumexp(logits, axis=-1, keepdims=true)
-    total_acc = logits_v;
+    total_value = logits_v;
 }
 
 // Accumulates one element into sum.
@@ -254,7 +254,7 @@ cross_entropy_reduce_long(const float* logits_ptr,
     const float total_v = total_acc.result();
 
     __shared__ Sum<float> sum_warp_partials[16];
-    auto sum_sum = CompensatedSum<float>::identity();
+    auto sum_compensated = CompensatedSum<float>::identity();
     #pragma unroll 4
     for (int i = 4 * thread; i < layout.width; i += 2048) {
         const auto logits_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(logits_row + i);
@@ -263,9 +263,9 @@ cross_entropy_reduce_long(const float* logits_ptr,
         for (int j = 0; j < 4; ++j) {
             cross_entropy_pass2(logits_vec.at[j], total_v, label_v, i + j, sum_part);
         }
-        sum_sum.merge(sum_part);
+        sum_compensated.merge(sum_part);
     }
-    auto sum_acc = sum_sum.total();
+    auto sum_acc = sum_compensated.total();
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
         sum_acc.merge(sum_acc.shuffle_xor(d));

@@ -182,11 +182,11 @@ struct LogSum {
     __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
 };
 
-// What goes into logsumexp, of one element.
+// The value of one element that goes into logsumexp.
 static __device__ __forceinline__ void
-cross_entropy_by_label_pass(const __nv_bfloat16 logits_v, float& logsumexp_acc)
+cross_entropy_by_label_pass(const __nv_bfloat16 logits_v, float& logsumexp_value)
 {
-    logsumexp_acc = to_float(logits_v);
+    logsumexp_value = to_float(logits_v);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -279,7 +279,7 @@ cross_entropy_by_label_reduce_long_split(const __nv_bfloat16* logits_ptr,
     let_next_kernel_start();
 }
 
-// Zeroes the counters of the kernel behind it.
+// Zeroes the counters of the next kernel.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 cross_entropy_by_label_zero(unsigned int* counters, const long long count)

@@ -47,7 +47,7 @@ dequantize_element(const signed char q_v, const float scale_v, __half& out_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for scale; 8 for out; 4 for q.
 // No other operand may overlap out in memory.
 template <typename Count>

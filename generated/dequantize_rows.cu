@@ -85,7 +85,7 @@ struct dequantize_rows_flat_2d_layout {
 };
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 2048) blocks of 256 threads, for n < 2^31 elements.
 // At an offset computed for each element: scale.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out; 8 for q.
@@ -130,7 +130,7 @@ dequantize_rows_flat_2d(const signed char* q_ptr,
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for scale; 8 for out; 4 for q.
 // No other operand may overlap out in memory.
 template <typename Count>
@@ -170,7 +170,7 @@ dequantize_rows_contiguous(const signed char* q_ptr, const float* scale_ptr,
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for out; 8 for q.
 // A single element, the same for all: scale.
 // No other operand may overlap out in memory.
@@ -231,7 +231,7 @@ struct dequantize_rows_rows_any_layout {
 };
 
 // Rows, 8 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Alignment, in bytes: 16 for out; 8 for q.
 // One element a row: scale.
 // No other operand may overlap out in memory.
@@ -292,7 +292,7 @@ struct dequantize_rows_rows_2d_64bit_layout {
 };
 
 // Rows, 8 elements of a row a thread. Offsets are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 groups, and fewer than 2^31 elements along each dimension.
 // Alignment, in bytes: 16 for out; 8 for q.
 // One element a row: scale.
@@ -345,7 +345,7 @@ struct dequantize_rows_rows_2d_64bit2_layout {
 };
 
 // Rows, 8 elements of a row a thread. Offsets are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 groups, and fewer than 2^31 elements along each dimension.
 // Groups begin at multiples of 16 bytes in out; q must be aligned there as well.
 // One element a row: scale.
@@ -411,7 +411,7 @@ struct dequantize_rows_rows_2d_64bit4_layout {
 };
 
 // Rows, 8 elements of a row a thread. Indices are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Groups begin at multiples of 16 bytes in out; q must be aligned there as well.
 // One element a row: scale.
 // No other operand may overlap out in memory.
@@ -464,7 +464,7 @@ struct dequantize_rows_flat_2d_64bit_layout {
 };
 
 // Operands in memory order, 8 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads, for n elements.
 // At an offset computed for each element: scale.
 // Alignment, in bytes: 16 for out; 8 for q.
 // No other operand may overlap out in memory.

@@ -106,7 +106,7 @@ struct embedding_row_batches_2d_layout {
 };
 
 // Rows, 2 times 8 elements of a row a thread, a block of threads apart.
-// Launch: ceil(n / 256) blocks of 128 threads (a divisor of every SM's), for n groups.
+// Launch: ceil(n / 256) blocks of 128 threads, for n groups.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out.
 // One element a row: ids.
@@ -128,7 +128,7 @@ embedding_row_batches_2d(const __nv_bfloat16* weight_ptr,
     int out_at[2], ids_at[2];
     long long ids_v[2];
     wait_for_earlier_kernels();
-    // All places, then all rows: loads that do not wait for each other.  Behind the last group, it is read again.
+    // All places, then all rows: loads that do not wait for each other.  Threads beyond the last group read it again.
     #pragma unroll
     for (int k = 0; k < 2; ++k) {
         const unsigned int t = min(first + 128u * k, n - 1);

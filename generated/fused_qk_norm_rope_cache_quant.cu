@@ -490,7 +490,7 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
     if (t6) {
         // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
         const float t12 = 1.0f / k_scale_v;
-        // let key = head - num_heads
+        // let place = slot % size(key_cache, 1)
         const bool t13 = size_n11 == 0ll;
         // let page = slot < 0 ? size(key_cache, 0) : slot // size(key_cache, 1)
         const bool t14 = slot_mapping_v < 0ll;
@@ -500,9 +500,11 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
         const bool t16 = page_v < 0ll;
         const long long t17 = wrap_add(page_v, size_n10);
         const long long t18 = t16 ? t17 : page_v;
+        // let place = slot % size(key_cache, 1)
         const long long t19 = wrap_mul(t15, size_n11);
         const long long t20 = wrap_sub(slot_mapping_v, t19);
         const long long place_v = t13 ? 0ll : t20;
+        // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
         const bool t21 = place_v < 0ll;
         const long long t22 = wrap_add(place_v, size_n11);
         const long long key_cache_1_place1 = t21 ? t22 : place_v;
@@ -556,7 +558,7 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
     if (t7) {
         // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
         const float t24 = 1.0f / v_scale_v;
-        // let key = head - num_heads
+        // let place = slot % size(key_cache, 1)
         const bool t25 = size_n11 == 0ll;
         // let page = slot < 0 ? size(key_cache, 0) : slot // size(key_cache, 1)
         const bool t26 = slot_mapping_v < 0ll;
@@ -564,9 +566,11 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
         const long long page_v2 = t26 ? size_n10 : t27;
         // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
         const bool t28 = page_v2 < 0ll;
+        // let place = slot % size(key_cache, 1)
         const long long t29 = wrap_mul(t27, size_n11);
         const long long t30 = wrap_sub(slot_mapping_v, t29);
         const long long place_v2 = t25 ? 0ll : t30;
+        // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
         const bool t31 = place_v2 < 0ll;
         // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
         const long long t32 = wrap_add(page_v2, size_n13);

@@ -165,7 +165,7 @@ struct gelu_any_rows_flat_2d_layout {
 };
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 2048) blocks of 256 threads, for n < 2^31 elements.
 // At an offset computed for each element: bias.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for y and x.
@@ -210,7 +210,7 @@ gelu_any_rows_flat_2d(const __nv_bfloat16* x_ptr,
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.
 template <typename Count>
@@ -258,7 +258,7 @@ gelu_any_rows_contiguous_64bit(const __nv_bfloat16* x_ptr, const __nv_bfloat16* 
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for y and x.
 // A single element, the same for all: bias.
 // No other operand may overlap y in memory.
@@ -310,7 +310,7 @@ struct gelu_any_rows_rows_any_layout {
 };
 
 // Rows, 8 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.
 template <int Rank, typename Index, typename Count>
@@ -368,7 +368,7 @@ struct gelu_any_rows_rows_2d_64bit_layout {
 };
 
 // Rows, 8 elements of a row a thread. Offsets are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 groups, and fewer than 2^31 elements along each dimension.
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.
@@ -418,7 +418,7 @@ struct gelu_any_rows_rows_2d_64bit2_layout {
 };
 
 // Rows, 8 elements of a row a thread. Offsets are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 groups, and fewer than 2^31 elements along each dimension.
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // Of any alignment, read as aligned blocks: bias.
@@ -484,7 +484,7 @@ struct gelu_any_rows_rows_2d_64bit4_layout {
 };
 
 // Rows, 8 elements of a row a thread. Indices are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // Of any alignment, read as aligned blocks: bias.
 // No other operand may overlap y in memory.
@@ -538,7 +538,7 @@ struct gelu_any_rows_rows_2d_64bit5_layout {
 };
 
 // Rows, 8 elements of a row a thread. Offsets are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 groups, and fewer than 2^31 elements along each dimension.
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // Alignment, in bytes: 2 for bias.
@@ -590,7 +590,7 @@ struct gelu_any_rows_flat_2d_64bit_layout {
 };
 
 // Operands in memory order, 8 elements a thread. Indices are 64-bit.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads, for n elements.
 // At an offset computed for each element: bias.
 // Alignment, in bytes: 16 for y and x.
 // No other operand may overlap y in memory.
@@ -643,7 +643,7 @@ struct gelu_any_rows_rows_2d_64bit6_layout {
 };
 
 // Rows, 8 elements of a row a thread. Indices are 64-bit.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // Alignment, in bytes: 2 for bias.
 // No other operand may overlap y in memory.

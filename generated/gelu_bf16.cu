@@ -77,7 +77,7 @@ gelu_bf16_element(const __nv_bfloat16 x_v, const __nv_bfloat16 bias_v, __nv_bflo
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.
 template <typename Count>

@@ -88,7 +88,7 @@ gelu_one_bias_element(const float x_v, const float bias_v, float& y_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for y and x.
 // A single element, the same for all: bias.
 // No other operand may overlap y in memory.
@@ -130,7 +130,7 @@ gelu_one_bias_contiguous(const float* x_ptr, const float* bias_ptr, float* __res
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n < 2^31 elements.
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.
 extern "C" __global__ void __launch_bounds__(256)

@@ -87,7 +87,7 @@ struct gelu_rows_rows_2d_layout {
 };
 
 // Rows, 8 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for y, x and bias.
 // No other operand may overlap y in memory.

@@ -104,12 +104,12 @@ layernorm_bf16_pass1(const __nv_bfloat16 x_v, Sum<float>& mean_acc)
 
 // Accumulates one element into mean.
 static __device__ __forceinline__ void
-layernorm_bf16_pass2(const __nv_bfloat16 x_v, const float mean_v, Sum<float>& mean_acc2)
+layernorm_bf16_pass2(const __nv_bfloat16 x_v, const float mean_v, Sum<float>& mean2_acc)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
     const float d_v = to_float(x_v) - mean_v;
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
-    mean_acc2.add(d_v * d_v);
+    mean2_acc.add(d_v * d_v);
 }
 
 // One element of y.
@@ -196,37 +196,37 @@ layernorm_bf16_reduce_regs4096(const __nv_bfloat16* x_ptr,
     }
     const float mean_v = mean_acc.mean(layout.width);
 
-    __shared__ Sum<float> mean_acc2_warp_partials[4];
-    auto mean_acc2 = Sum<float>::identity();
+    __shared__ Sum<float> mean2_warp_partials[4];
+    auto mean2_acc = Sum<float>::identity();
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = 8 * (v * 128 + thread);
         if (v < 3 || i < layout.width) {
             keep_packed(x_vec[v]);
-            auto mean_acc2_part = Sum<float>::identity();
+            auto mean2_part = Sum<float>::identity();
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                layernorm_bf16_pass2(extract(x_vec[v], j), mean_v, mean_acc2_part);
+                layernorm_bf16_pass2(extract(x_vec[v], j), mean_v, mean2_part);
             }
-            mean_acc2.merge(mean_acc2_part);
+            mean2_acc.merge(mean2_part);
         }
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
-        mean_acc2.merge(mean_acc2.shuffle_xor(d));
+        mean2_acc.merge(mean2_acc.shuffle_xor(d));
     }
     if (threadIdx.x % 32 == 0) {
-        mean_acc2_warp_partials[threadIdx.x / 32] = mean_acc2;
+        mean2_warp_partials[threadIdx.x / 32] = mean2_acc;
     }
     __syncthreads();
-    mean_acc2 = mean_acc2_warp_partials[threadIdx.x % 4];
+    mean2_acc = mean2_warp_partials[threadIdx.x % 4];
     #pragma unroll
     for (int d = 2; d > 0; d /= 2) {
-        mean_acc2.merge(mean_acc2.shuffle_xor(d));
+        mean2_acc.merge(mean2_acc.shuffle_xor(d));
     }
-    const float mean_v2 = mean_acc2.mean(layout.width);
+    const float mean2_v = mean2_acc.mean(layout.width);
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
-    const float t = mean_v2 + eps_v;
+    const float t = mean2_v + eps_v;
     const float t2 = rsqrtf(t);
 
     #pragma unroll

@@ -103,12 +103,12 @@ layernorm_channels_pass1(const __nv_bfloat16 x_v, Sum<float>& mean_acc)
 
 // Accumulates one element into mean.
 static __device__ __forceinline__ void
-layernorm_channels_pass2(const __nv_bfloat16 x_v, const float mean_v, Sum<float>& mean_acc2)
+layernorm_channels_pass2(const __nv_bfloat16 x_v, const float mean_v, Sum<float>& mean2_acc)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
     const float d_v = to_float(x_v) - mean_v;
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
-    mean_acc2.add(d_v * d_v);
+    mean2_acc.add(d_v * d_v);
 }
 
 // One element of y.
@@ -197,11 +197,8 @@ layernorm_channels_columns_regs96(const __nv_bfloat16* x_ptr,
 
     // Threads that share columns merge their states in shared memory; one thread merges each column.
     #pragma unroll
-    for (int d = 16; d >= 16; d /= 2) {
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            mean_acc[j].merge(mean_acc[j].shuffle_xor(d));
-        }
+    for (int j = 0; j < 8; ++j) {
+        mean_acc[j].merge(mean_acc[j].shuffle_xor(16));
     }
     if (threadIdx.x % 32 < 16) {
         #pragma unroll
@@ -213,7 +210,7 @@ layernorm_channels_columns_regs96(const __nv_bfloat16* x_ptr,
     if (threadIdx.x < 128) {
         const int c = threadIdx.x;
         auto mean_whole = mean_warp_partials[c];
-        #pragma unroll 8
+        #pragma unroll
         for (int n = 1; n < 8; ++n) {
             mean_whole.merge(mean_warp_partials[c + n * 128]);
         }
@@ -226,12 +223,12 @@ layernorm_channels_columns_regs96(const __nv_bfloat16* x_ptr,
         mean_v[j] = mean_acc[j].mean(layout.height);
     }
 
-    __shared__ Sum<float> mean_acc2_warp_partials[1024];
-    Sum<float> mean_acc2[8];
+    __shared__ Sum<float> mean2_warp_partials[1024];
+    Sum<float> mean2_acc[8];
     float t2[8];
     #pragma unroll
     for (int j = 0; j < 8; ++j) {
-        mean_acc2[j] = Sum<float>::identity();
+        mean2_acc[j] = Sum<float>::identity();
     }
     #pragma unroll
     for (int v = 0; v < 6; ++v) {
@@ -240,40 +237,37 @@ layernorm_channels_columns_regs96(const __nv_bfloat16* x_ptr,
             keep_packed(x_vec[v]);
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                layernorm_channels_pass2(extract(x_vec[v], j), mean_v[j], mean_acc2[j]);
+                layernorm_channels_pass2(extract(x_vec[v], j), mean_v[j], mean2_acc[j]);
             }
         }
     }
     #pragma unroll
-    for (int d = 16; d >= 16; d /= 2) {
-        #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-            mean_acc2[j].merge(mean_acc2[j].shuffle_xor(d));
-        }
+    for (int j = 0; j < 8; ++j) {
+        mean2_acc[j].merge(mean2_acc[j].shuffle_xor(16));
     }
     if (threadIdx.x % 32 < 16) {
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            mean_acc2_warp_partials[(threadIdx.x / 32 * 8 + j) * 16 + across] = mean_acc2[j];
+            mean2_warp_partials[(threadIdx.x / 32 * 8 + j) * 16 + across] = mean2_acc[j];
         }
     }
     __syncthreads();
     if (threadIdx.x < 128) {
         const int c = threadIdx.x;
-        auto mean_acc2_whole = mean_acc2_warp_partials[c];
-        #pragma unroll 8
+        auto mean2_whole = mean2_warp_partials[c];
+        #pragma unroll
         for (int n = 1; n < 8; ++n) {
-            mean_acc2_whole.merge(mean_acc2_warp_partials[c + n * 128]);
+            mean2_whole.merge(mean2_warp_partials[c + n * 128]);
         }
-        mean_acc2_warp_partials[c] = mean_acc2_whole;
+        mean2_warp_partials[c] = mean2_whole;
     }
     __syncthreads();
     #pragma unroll
     for (int j = 0; j < 8; ++j) {
-        mean_acc2[j] = mean_acc2_warp_partials[j * 16 + across];
-        const float mean_v2 = mean_acc2[j].mean(layout.height);
+        mean2_acc[j] = mean2_warp_partials[j * 16 + across];
+        const float mean2_v = mean2_acc[j].mean(layout.height);
         // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
-        const float t = mean_v2 + eps_v;
+        const float t = mean2_v + eps_v;
         t2[j] = rsqrtf(t);
     }
 

@@ -421,9 +421,7 @@ layernorm_persistent_reduce_regs131072_persistent(const __nv_bfloat16* x_ptr,
         }
         next_row = next_row_smem[set];
         var_acc = var_warp_partials[set][threadIdx.x % 32];
-        for (int w = 32; w < 64; w += 32) {
-            var_acc.merge(var_warp_partials[set][w + threadIdx.x % 32]);
-        }
+        var_acc.merge(var_warp_partials[set][32 + threadIdx.x % 32]);
         #pragma unroll
         for (int d = 16; d > 0; d /= 2) {
             var_acc.merge(var_acc.shuffle_xor(d));
@@ -455,7 +453,7 @@ layernorm_persistent_reduce_regs131072_persistent(const __nv_bfloat16* x_ptr,
     let_next_kernel_start();
 }
 
-// Zeroes the counters of the kernel behind it.
+// Zeroes the counters of the next kernel.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 layernorm_persistent_zero(unsigned int* counters, const long long count)

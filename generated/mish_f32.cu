@@ -85,7 +85,7 @@ mish_f32_element(const float x_v, float& y_v, float& dy_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for y, dy and x.
 // No other operand may overlap y and dy in memory.
 template <typename Count>

@@ -46,7 +46,7 @@ mixed_element(const float a_v, const __half b_v, const int c_v, float& out_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for out, a and c; 8 for b.
 // No other operand may overlap out in memory.
 template <typename Count>

@@ -59,7 +59,7 @@ struct mixed_slices_rows_2d_layout {
 };
 
 // Rows, 4 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out and c; 8 for b.
 // Wide groups are aligned to 16 bytes: a.

@@ -79,7 +79,7 @@ struct mixed_strided_strided_any_layout {
 };
 
 // 2 elements a thread, 128 apart, over Rank dimensions: out, a, b and c at any strides.
-// Launch: ceil(n / 256) blocks of 128 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 256) blocks of 128 threads, for n elements.
 // No other operand may overlap out in memory.
 template <int Rank, typename Index, typename Count>
 static __device__ __forceinline__ void
@@ -95,7 +95,7 @@ mixed_strided_strided_any(const float* a_ptr,
         return;
     }
     wait_for_earlier_kernels();
-    if (i + 128 < n) {  // all 2 elements of this thread: everything is read before anything is written
+    if (i + 128 < n) {  // this thread has all of its 2 elements: everything is read before anything is written
         Index out_at_kept[2];
         float out_vec[2];
         #pragma unroll

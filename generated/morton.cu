@@ -59,7 +59,7 @@ morton_element(const unsigned short x_v, const unsigned short y_v, unsigned int&
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for code; 8 for x and y.
 // No other operand may overlap code in memory.
 template <typename Count>

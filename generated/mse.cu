@@ -115,7 +115,7 @@ mse_reduce_long_split(const float* predicted_ptr,
     wait_for_earlier_kernels();
 
     __shared__ Sum<float> mean_warp_partials[8];
-    auto mean_sum = CompensatedSum<float>::identity();
+    auto mean_compensated = CompensatedSum<float>::identity();
     #pragma unroll 4
     for (int i = first + 4 * thread; i < last; i += 1024) {
         const auto predicted_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(predicted_ptr + i);
@@ -125,9 +125,9 @@ mse_reduce_long_split(const float* predicted_ptr,
         for (int j = 0; j < 4; ++j) {
             mse_pass(predicted_vec.at[j], target_vec.at[j], mean_part);
         }
-        mean_sum.merge(mean_part);
+        mean_compensated.merge(mean_part);
     }
-    auto mean_acc = mean_sum.total();
+    auto mean_acc = mean_compensated.total();
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
         mean_acc.merge(mean_acc.shuffle_xor(d));
@@ -180,7 +180,7 @@ mse_reduce_long_split(const float* predicted_ptr,
     let_next_kernel_start();
 }
 
-// Zeroes the counters of the kernel behind it.
+// Zeroes the counters of the next kernel.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 mse_zero(unsigned int* counters, const long long count)

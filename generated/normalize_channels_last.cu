@@ -71,7 +71,7 @@ struct normalize_channels_last_flat_2d_layout {
 };
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 2048) blocks of 256 threads, for n < 2^31 elements.
 // At an offset computed for each element: mu and sigma.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Alignment, in bytes: 16 for out; 8 for image.

@@ -57,7 +57,7 @@ quantize_element(const float x_v,
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for x; 4 for as_int8 and as_fp8.
 // No other operand may overlap as_int8 and as_fp8 in memory.
 template <typename Count>

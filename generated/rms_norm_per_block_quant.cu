@@ -329,8 +329,9 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
             }
         }
     }
+    // 4 threads share a segment.
     #pragma unroll
-    for (int d = 2; d > 0; d /= 2) {  // 4 threads share a segment
+    for (int d = 2; d > 0; d /= 2) {
         max_acc.merge(max_acc.shuffle_xor(d));
     }
 
@@ -365,14 +366,9 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
         }
     }
 
-    #pragma unroll
-    for (int v = 0; v < 4; ++v) {
-        const int i = 8 * (thread / 4 * 16 + v * 4 + thread % 4);
-        if (has_segment) {
-            if (v == 0 && thread % 4 == 0) {  // once for each segment
-                scale_row[i / 128 * layout.scale_step[0]] = scale_out;
-            }
-        }
+    if (has_segment && thread % 4 == 0) {  // once for each segment
+        const int i = 128 * (thread / 4);
+        scale_row[i / 128 * layout.scale_step[0]] = scale_out;
     }
     let_next_kernel_start();
 }

@@ -385,10 +385,10 @@ rmsnorm_gradient_weight_grad_columns(__nv_bfloat16* __restrict__ weight_grad_ptr
 
     __shared__ Sum<float> sum_shared[1024];
     Sum<float> sum_acc[4];
-    CompensatedSum<float> sum_sum[4];
+    CompensatedSum<float> sum_compensated[4];
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        sum_sum[j] = CompensatedSum<float>::identity();
+        sum_compensated[j] = CompensatedSum<float>::identity();
     }
     if (live) {
         int e = down;
@@ -406,7 +406,7 @@ rmsnorm_gradient_weight_grad_columns(__nv_bfloat16* __restrict__ weight_grad_ptr
                 for (int u = 0; u < 4; ++u) {
                     rmsnorm_gradient_weight_grad_pass(weight_grad_partials_vec[u].at[j], sum_part);
                 }
-                sum_sum[j].merge(sum_part);
+                sum_compensated[j].merge(sum_part);
             }
         }
         if (e + 32 < layout.height) {
@@ -423,25 +423,24 @@ rmsnorm_gradient_weight_grad_columns(__nv_bfloat16* __restrict__ weight_grad_ptr
                 for (int u = 0; u < 2; ++u) {
                     rmsnorm_gradient_weight_grad_pass(weight_grad_partials_vec[u].at[j], sum_part);
                 }
-                sum_sum[j].merge(sum_part);
+                sum_compensated[j].merge(sum_part);
             }
             e += 64;
         }
         if (e < layout.height) {
-            Pack<float, 4, 16> weight_grad_partials_vec;
-            weight_grad_partials_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
+            const auto weight_grad_partials_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
                 weight_grad_partials_column + e * layout.weight_grad_partials_step[0]);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 auto sum_part = Sum<float>::identity();
                 rmsnorm_gradient_weight_grad_pass(weight_grad_partials_vec.at[j], sum_part);
-                sum_sum[j].merge(sum_part);
+                sum_compensated[j].merge(sum_part);
             }
         }
     }
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        sum_acc[j] = sum_sum[j].total();
+        sum_acc[j] = sum_compensated[j].total();
     }
 
     // Threads that share columns merge their states in shared memory; each thread merges one column at a time.

@@ -46,7 +46,7 @@ rotate_element(const float2 z_v, const float theta_v, float2& out_v)
 }
 
 // Operands in memory order, 2 elements a thread.
-// Launch: ceil(n / 512) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 512) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for out and z; 8 for theta.
 // No other operand may overlap out in memory.
 template <typename Count>

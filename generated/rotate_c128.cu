@@ -40,7 +40,7 @@ rotate_c128_element(const double2 z_v, const double theta_v, double2& out_v)
 }
 
 // Operands in memory order, one element a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 256) blocks of 256 threads, for n elements.
 // No other operand may overlap out in memory.
 template <typename Count>
 static __device__ __forceinline__ void

@@ -48,7 +48,7 @@ sincos_element(const float x_v, float& s_v, float& c_v)
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for s, c and x.
 // No other operand may overlap s and c in memory.
 template <typename Count>

@@ -417,9 +417,7 @@ softmax_cluster_reduce_regs131072_cluster(const __nv_bfloat16* x_ptr,
     }
     mbarrier_wait(arrived, 0);
     exp_sum_acc = exp_sum_warp_partials[threadIdx.x % 32];
-    for (int w = 32; w < 64; w += 32) {
-        exp_sum_acc.merge(exp_sum_warp_partials[w + threadIdx.x % 32]);
-    }
+    exp_sum_acc.merge(exp_sum_warp_partials[32 + threadIdx.x % 32]);
     exp_sum_acc.merge_lanes<32>();
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = exp_sum_acc.exp_sum();

@@ -325,12 +325,12 @@ softmax_long_element2(const __nv_bfloat16 x_v,
     y_v = __float2bfloat16_rn(e_v * exp_sum_reciprocal);
 }
 
-// What goes into exp_sum, of one element.
+// The value of one element that goes into exp_sum.
 static __device__ __forceinline__ void
-softmax_long_pass3(const __nv_bfloat16 x_v, float& exp_sum_acc)
+softmax_long_pass3(const __nv_bfloat16 x_v, float& exp_sum_value)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    exp_sum_acc = to_float(x_v);
+    exp_sum_value = to_float(x_v);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -482,10 +482,7 @@ softmax_long_reduce_regs16_64bit(const __nv_bfloat16* x_ptr,
             softmax_long_peak(x_in[v], exp_sum_peak);
         }
     }
-    #pragma unroll
-    for (int d = 1; d > 0; d /= 2) {
-        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
-    }
+    exp_sum_peak.merge(exp_sum_peak.shuffle_xor(1));
 
     auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
     #pragma unroll
@@ -497,10 +494,7 @@ softmax_long_reduce_regs16_64bit(const __nv_bfloat16* x_ptr,
             exp_sum_terms.merge(exp_sum_part);
         }
     }
-    #pragma unroll
-    for (int d = 1; d > 0; d /= 2) {
-        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
-    }
+    exp_sum_terms.merge(exp_sum_terms.shuffle_xor(1));
     auto exp_sum_acc = exp_sum_terms.log_sum();
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = exp_sum_acc.exp_sum();
@@ -560,10 +554,7 @@ softmax_long_reduce_regs16_64bit2(const __nv_bfloat16* x_ptr,
             softmax_long_peak(x_in[v], exp_sum_peak);
         }
     }
-    #pragma unroll
-    for (int d = 1; d > 0; d /= 2) {
-        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
-    }
+    exp_sum_peak.merge(exp_sum_peak.shuffle_xor(1));
 
     auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
     #pragma unroll
@@ -575,10 +566,7 @@ softmax_long_reduce_regs16_64bit2(const __nv_bfloat16* x_ptr,
             exp_sum_terms.merge(exp_sum_part);
         }
     }
-    #pragma unroll
-    for (int d = 1; d > 0; d /= 2) {
-        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
-    }
+    exp_sum_terms.merge(exp_sum_terms.shuffle_xor(1));
     auto exp_sum_acc = exp_sum_terms.log_sum();
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = exp_sum_acc.exp_sum();
@@ -1918,10 +1906,7 @@ softmax_long_reduce_regs16_64bit3(const __nv_bfloat16* x_ptr,
             softmax_long_peak(x_in[v], exp_sum_peak);
         }
     }
-    #pragma unroll
-    for (int d = 1; d > 0; d /= 2) {
-        exp_sum_peak.merge(exp_sum_peak.shuffle_xor(d));
-    }
+    exp_sum_peak.merge(exp_sum_peak.shuffle_xor(1));
 
     auto exp_sum_terms = Exponentials<float>::of(exp_sum_peak);
     #pragma unroll
@@ -1933,10 +1918,7 @@ softmax_long_reduce_regs16_64bit3(const __nv_bfloat16* x_ptr,
             exp_sum_terms.merge(exp_sum_part);
         }
     }
-    #pragma unroll
-    for (int d = 1; d > 0; d /= 2) {
-        exp_sum_terms.merge(exp_sum_terms.shuffle_xor(d));
-    }
+    exp_sum_terms.merge(exp_sum_terms.shuffle_xor(1));
     auto exp_sum_acc = exp_sum_terms.log_sum();
     const float m_v = exp_sum_acc.peak;
     const float exp_sum_v = exp_sum_acc.exp_sum();

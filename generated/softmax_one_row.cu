@@ -159,12 +159,12 @@ softmax_one_row_y_element(const float x_v,
     y_v = e_v / exp_sum_buffer_v;
 }
 
-// What goes into exp_sum, of one element.
+// The value of one element that goes into exp_sum.
 static __device__ __forceinline__ void
-softmax_one_row_m_buffer_pass(const float x_v, float& exp_sum_acc)
+softmax_one_row_m_buffer_pass(const float x_v, float& exp_sum_value)
 {
     // y = e / sum(e, axis=-1, keepdims=true)
-    exp_sum_acc = x_v;
+    exp_sum_value = x_v;
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -251,7 +251,7 @@ softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n < 2^31 elements.
 // Alignment, in bytes: 16 for y and x.
 // A single element, the same for all: m_buffer and exp_sum_buffer.
 // The last elements first: L2 still has what the kernel ahead read last.
@@ -288,7 +288,7 @@ softmax_one_row_y_contiguous(const float* x_ptr,
     let_next_kernel_start();
 }
 
-// Zeroes the counters of the kernel behind it.
+// Zeroes the counters of the next kernel.
 // Launch: one block of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 softmax_one_row_zero(unsigned int* counters, const long long count)

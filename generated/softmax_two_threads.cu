@@ -292,10 +292,7 @@ softmax_two_threads_reduce_regs68_staged(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         m_acc.add((float)x_in);
     }
-    #pragma unroll
-    for (int d = 1; d > 0; d /= 2) {
-        m_acc.merge(m_acc.shuffle_xor(d));
-    }
+    m_acc.merge(m_acc.shuffle_xor(1));
     const float m_v = m_acc.result();
 
     auto sum_acc = Sum<float>::identity();
@@ -316,10 +313,7 @@ softmax_two_threads_reduce_regs68_staged(const __nv_bfloat16* x_ptr,
         softmax_two_threads_pass2(x_in, m_v, sum_part);
         sum_acc.merge(sum_part);
     }
-    #pragma unroll
-    for (int d = 1; d > 0; d /= 2) {
-        sum_acc.merge(sum_acc.shuffle_xor(d));
-    }
+    sum_acc.merge(sum_acc.shuffle_xor(1));
     const float sum_v = sum_acc.result();
     const float sum_reciprocal = 0x1p-24f / sum_v;
 

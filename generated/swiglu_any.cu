@@ -177,7 +177,7 @@ swiglu_any_element(const __half gate_v, const float up_v, const float alpha_v, f
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil(n / 1024) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 1024) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for out and up; 8 for gate.
 // No other operand may overlap out in memory.
 template <typename Count>
@@ -218,7 +218,7 @@ swiglu_any_contiguous(const __half* gate_ptr, const float* up_ptr, float* __rest
 }
 
 // Operands in memory order, 4 elements a thread.
-// Launch: ceil((n + 3) / 1024) blocks of 256 threads (a divisor of every SM's threads), for n < 2^31 - 1032 elements.
+// Launch: ceil((n + 3) / 1024) blocks of 256 threads, for n < 2^31 - 1032 elements.
 // Groups begin at multiples of 16 bytes in out.
 // Alignment, in bytes: 4 for up.
 // Of any alignment, read as aligned blocks: gate.
@@ -326,17 +326,21 @@ swiglu_any_tiled_4d(const __half* gate_ptr,
             up_read[j] = up_ptr[up_at + q * layout.up_stride[1] + p * layout.up_stride[0]];
         }
     }
-    #pragma unroll
-    for (int j = 0; j < 4 && gate_is_transposed; ++j) {
-        gate_tile[row + 8 * j][slot] = gate_read[j];
+    if (gate_is_transposed) {
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            gate_tile[row + 8 * j][slot] = gate_read[j];
+        }
     }
-    #pragma unroll
-    for (int j = 0; j < 4 && up_is_transposed; ++j) {
-        up_tile[row + 8 * j][slot] = up_read[j];
+    if (up_is_transposed) {
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            up_tile[row + 8 * j][slot] = up_read[j];
+        }
     }
     __syncthreads();
 
-    // They write along the fastest one.
+    // They write along the fastest dimension.
     const int p = p_first + slot;
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
@@ -353,7 +357,7 @@ swiglu_any_tiled_4d(const __half* gate_ptr,
 }
 
 // Rows, 4 elements of a row a thread.
-// Launch: ceil(n / 256) blocks of 256 threads (a divisor of every SM's threads), for n groups.
+// Launch: ceil(n / 256) blocks of 256 threads, for n groups.
 // Groups begin at multiples of 16 bytes in out.
 // At any stride along rows, 0 for one element a row; by vectors where consecutive and aligned: gate and up.
 // No other operand may overlap out in memory.
@@ -439,7 +443,7 @@ swiglu_any_rows_4d_64bit(const __half* gate_ptr, const float* up_ptr, float* __r
 }
 
 // 4 elements a thread, 128 apart, over Rank dimensions: out, gate and up at any strides.
-// Launch: ceil(n / 512) blocks of 128 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 512) blocks of 128 threads, for n elements.
 // No other operand may overlap out in memory.
 template <int Rank, typename Index, typename Count>
 static __device__ __forceinline__ void
@@ -455,7 +459,7 @@ swiglu_any_strided_any(const __half* gate_ptr,
         return;
     }
     wait_for_earlier_kernels();
-    if (i + 384 < n) {  // all 4 elements of this thread: everything is read before anything is written
+    if (i + 384 < n) {  // this thread has all of its 4 elements: everything is read before anything is written
         Index out_at_kept[4];
         float out_vec[4];
         #pragma unroll

@@ -72,7 +72,7 @@ swiglu_f16_element(const __half gate_v, const __half up_v, const float alpha_v, 
 }
 
 // Operands in memory order, 8 elements a thread.
-// Launch: ceil(n / 2048) blocks of 256 threads (a divisor of every SM's threads), for n elements.
+// Launch: ceil(n / 2048) blocks of 256 threads, for n elements.
 // Alignment, in bytes: 16 for out, gate and up.
 // No other operand may overlap out in memory.
 template <typename Count>

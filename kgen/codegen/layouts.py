@@ -61,7 +61,7 @@ def index_decomposition(
 
     def coordinate(d: int, value: str) -> None:
         if d in wanted:
-            shown = f"({signed}){value}" if value.isalnum() else f"({signed})({value})"
+            shown = f"({signed}){value}" if value.isidentifier() else f"({signed})({value})"
             name = 1 - d if across and d < 2 else d
             lines.append(f"const {signed} {coordinate_name}{name} = {shown};")
 

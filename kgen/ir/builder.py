@@ -25,7 +25,7 @@ class Builder:
     """Appends ops.  Equal ops get one number, except ``store``, the only op with an effect."""
 
     def __init__(self) -> None:
-        self.site: Span | None = None  # while a prelude function is inlined: the span of the call, which its ops get
+        self.site: Span | None = None  # while a call is inlined, or an op replaced: its span, which new ops get
         self.ops: list[Op] = []
         self._numbers: dict[Op, int] = {}
 

@@ -92,7 +92,7 @@ def _function(builder: Builder, op: Op, arg: Op) -> int | None:
     if op.name == "exp":
         if not _is_zero(builder, arg):
             return None
-        return builder.op("add", (op.args[0], builder.const(1.0, op.dtype)), shape=op.shape, span=op.span)
+        return builder.op("add", (op.args[0], builder.const(1.0, op.dtype)), shape=op.shape)
     return op.args[0] if arg.name == "cast" and builder.ops[arg.args[0]].dtype.is_int else None
 
 
@@ -102,7 +102,7 @@ def _of_two(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
         return _of_equals(builder, op, args[0].dtype)
     negated = _negated(op, constant(args[0]), constant(args[1]))
     if negated is not None:
-        return builder.op("neg", (negated,), shape=op.shape, span=op.span)
+        return builder.op("neg", (negated,), shape=op.shape)
     return _neutral_operand(op, args)
 
 
@@ -159,7 +159,7 @@ def _division(builder: Builder, op: Op, divisor: bool | int | float | None) -> i
     if divisor == 0:
         # NVVM 13.0 takes -0.0 for no negative number, and then (u / -0.0) < 0 is false for a u >= 0.
         infinity = builder.const(math.copysign(math.inf, divisor), op.dtype)
-        return builder.op("mul", (op.args[0], infinity), shape=op.shape, span=op.span)
+        return builder.op("mul", (op.args[0], infinity), shape=op.shape)
     if op.name == "floordiv":
         return None
     if divisor == 1:
@@ -169,7 +169,7 @@ def _division(builder: Builder, op: Op, divisor: bool | int | float | None) -> i
     if abs(mantissa) != 0.5 or not smallest <= 2 - exponent <= -smallest:
         return None
     reciprocal = builder.const(1 / divisor, op.dtype)
-    return builder.op("mul", (op.args[0], reciprocal), shape=op.shape, span=op.span)
+    return builder.op("mul", (op.args[0], reciprocal), shape=op.shape)
 
 
 def _of_one(builder: Builder, op: Op, arg: Op) -> int | None:
@@ -185,17 +185,17 @@ def _of_one(builder: Builder, op: Op, arg: Op) -> int | None:
     if op.dtype is not arg.dtype:
         return None
     if attr.kind in ("var", "std") and op.dtype in (FLOAT32, FLOAT64):
-        zero = builder.op("sub", (op.args[0], op.args[0]), shape=op.shape, span=op.span)
+        zero = builder.op("sub", (op.args[0], op.args[0]), shape=op.shape)
         if attr.correction < 1:
             return zero
-        return builder.op("div", (zero, builder.const(0.0, op.dtype)), shape=op.shape, span=op.span)
+        return builder.op("div", (zero, builder.const(0.0, op.dtype)), shape=op.shape)
     if attr.kind in ("min", "max", "prod"):
         return op.args[0]
     if attr.kind not in ("sum", "mean", "logsumexp") or not op.dtype.is_float:
         return None
     if attr.kind != "logsumexp" and _is_one(builder, arg):
         return op.args[0]
-    return builder.op("add", (op.args[0], builder.const(0.0, op.dtype)), shape=op.shape, span=op.span)
+    return builder.op("add", (op.args[0], builder.const(0.0, op.dtype)), shape=op.shape)
 
 
 def _truth(builder: Builder, op: Op, arg: Op) -> int | None:
@@ -204,7 +204,7 @@ def _truth(builder: Builder, op: Op, arg: Op) -> int | None:
         return None
     found = op.args[0]
     if not arg.dtype.is_bool:
-        found = builder.op("ne", (found, builder.const(0, arg.dtype)), shape=op.shape, span=op.span)
+        found = builder.op("ne", (found, builder.const(0, arg.dtype)), shape=op.shape)
     return _converted(builder, op, found)
 
 
@@ -212,7 +212,7 @@ def _converted(builder: Builder, op: Op, found: int) -> int:
     """A bool or an integer in the dtype of an op, which has all its values."""
     if builder.ops[found].dtype is op.dtype:
         return found
-    return builder.op("cast", (found,), dtype=op.dtype, shape=op.shape, attr=CastMode("rz", False), span=op.span)
+    return builder.op("cast", (found,), dtype=op.dtype, shape=op.shape, attr=CastMode("rz", False))
 
 
 def _is_zero(builder: Builder, op: Op) -> bool:
@@ -247,7 +247,7 @@ def _cast(builder: Builder, op: Op, source: Op) -> int | None:
         return source.args[0]
     if original.dtype.is_int and source.dtype.is_float and op.dtype.is_int and _is_exact(original.dtype, op.dtype):
         mode = CastMode("rz", False)
-        return builder.op("cast", source.args, dtype=op.dtype, shape=op.shape, attr=mode, span=op.span)
+        return builder.op("cast", source.args, dtype=op.dtype, shape=op.shape, attr=mode)
     return None
 
 

@@ -27,10 +27,10 @@ def _multiply(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
             factors.append(square)
         n >>= 1
         if n:
-            square = builder.op("mul", (square, square), shape=op.shape, span=op.span)
+            square = builder.op("mul", (square, square), shape=op.shape)
     result: int | None = None
     for factor in reversed(factors):  # the largest power first: x**7 is ((x**4)*(x**2))*x
-        result = factor if result is None else builder.op("mul", (result, factor), shape=op.shape, span=op.span)
+        result = factor if result is None else builder.op("mul", (result, factor), shape=op.shape)
     if result is None:
         return builder.const(1 if op.dtype.is_int else 1.0, op.dtype)
     return result

@@ -61,7 +61,7 @@ def _by_32_bits(builder: Builder, op: Op, argument: Op, found: Range) -> int | N
     """The cast of an integer of 64 bits to a float, by way of 32 bits where it fits these."""
     if argument.dtype.size < 8 or found is None or _inside(INT32, found) is None:
         return None
-    narrow = builder.op("cast", op.args, dtype=INT32, attr=CastMode("rz", False), span=op.span)
+    narrow = builder.op("cast", op.args, dtype=INT32, attr=CastMode("rz", False))
     return builder.add(replace(op, args=(narrow,)))
 
 

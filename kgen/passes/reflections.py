@@ -48,7 +48,7 @@ def _reflected(builder: Builder, op: Op, argument: int, negated: bool) -> int:
     """``op`` of the argument, or of its negative."""
 
     def add(name: str, *args: int) -> int:
-        return builder.op(name, args, shape=op.shape, span=op.span)
+        return builder.op(name, args, shape=op.shape)
 
     total, of_negative = _FUNCTIONS[op.name]
     magnitude = add("abs", argument)

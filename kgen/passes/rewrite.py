@@ -13,7 +13,10 @@ Rule = Callable[[Builder, Op, Sequence[Op]], int | None]
 
 
 def rewrite(kernel: Graph, rule: Rule) -> Graph:
-    """Apply ``rule`` to every op, operands first.  Equal ops become one; the user's names are kept."""
+    """Apply ``rule`` to every op, operands first.  Equal ops become one; the user's names are kept.
+
+    Ops that a rule makes get the span of the op that they replace.
+    """
     builder = Builder()
     moved: list[int] = []
     for op in kernel.ops:
@@ -22,6 +25,7 @@ def rewrite(kernel: Graph, rule: Rule) -> Graph:
             builder.ops.append(here)
             moved.append(len(builder.ops) - 1)
             continue
+        builder.site = op.span
         number = rule(builder, here, [builder.ops[a] for a in here.args])
         if number is not None:
             number = _of_shape(builder, number, here)

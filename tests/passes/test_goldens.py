@@ -8,14 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kgen.compile_spec import CompileSpec
 from kgen.ir.evaluator import evaluate
 from kgen.ir.graph import Graph
 from kgen.ir.printer import print_kernel
 from kgen.ir.reader import parse_kernel
 from kgen.ir.verifier import check as verify
-from kgen.passes import PIPELINE
+from kgen.load import load
+from kgen.passes import PIPELINE, optimise
 from kgen.passes.linear_sums import linear_sums
 from kgen.passes.online import online_reductions
+from kgen.pipeline import typed_kernel
 from tests.cases.headers import files
 from tests.check.test_accept import made_up
 
@@ -57,3 +60,13 @@ def test_pass(path: Path, bless: Callable[[Path, str], None]) -> None:
 def test_every_pass_has_cases() -> None:
     """No pass goes without a case."""
     assert {split(path)[1] for path in files("passes", "*.ir")} == set(PASSES)
+
+
+def test_new_ops_have_the_place_of_what_they_replace() -> None:
+    """So comments in generated text, and ``#line``, name the statement that lines come from."""
+    text = "input a: i64, b: i64\nlet s = cast<float>(a) ** 3\nout = s * cast<float>(a // b - a % b)\n"
+    operands = CompileSpec({}, {"a": (None,), "b": (None,)}).operands(program := load(text))
+    kernel = optimise(typed_kernel(program, operands.types, (), None).kernel)
+    assert [op.name for op in kernel.ops].count("mul") == 4
+    places = {op.name: op.span for op in kernel.ops if op.args}
+    assert all(places.values()), [name for name, span in places.items() if span is None]

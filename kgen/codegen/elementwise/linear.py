@@ -250,10 +250,8 @@ class LinearWriter(ElementWriter):
         schedule = self.schedule
         reached = "n" if schedule.anchor is None else f"(n + {schedule.group - 1})"
         most = "2^31" if schedule.anchor is None else f"2^31 - {beyond(schedule.block, schedule.group)}"
-        return (
-            f"Launch: ceil({reached} / {schedule.block * schedule.group}) blocks of {schedule.block} threads (a "
-            f"divisor of every SM's threads), for n {f'< {most} ' if self.is_narrow else ''}elements."
-        )
+        blocks = f"ceil({reached} / {schedule.block * schedule.group}) blocks of {schedule.block} threads"
+        return f"Launch: {blocks}, for n {f'< {most} ' if self.is_narrow else ''}elements."
 
     @property
     def is_narrow(self) -> bool:

@@ -81,5 +81,5 @@ class RowBatchesWriter(RowsWriter):
         block = self.schedule.block
         return [
             f"Rows, {GROUPS} times {self.schedule.group} elements of a row a thread, a block of threads apart.{note}",
-            f"Launch: ceil(n / {block * GROUPS}) blocks of {block} threads (a divisor of every SM's), for n groups.",
+            f"Launch: ceil(n / {block * GROUPS}) blocks of {block} threads, for n groups.",
         ]

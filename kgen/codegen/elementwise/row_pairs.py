@@ -91,5 +91,5 @@ class RowPairsWriter(RowsWriter):
         shared = names.listed([self.operand(i).name for i in self.schedule.shared])
         return [
             f"Rows, {group} elements of two rows a thread; {shared} read once for both.{note}",
-            f"Launch: ceil(n / {block}) blocks of {block} threads (a divisor of every SM's threads), for n pairs.",
+            f"Launch: ceil(n / {block}) blocks of {block} threads, for n pairs.",
         ]

@@ -29,5 +29,5 @@ class RowsWriter(GroupWriter):
         across = ", neighbouring rows by neighbouring threads" if self.schedule.across else ""
         return [
             f"Rows, {per}{across}.{note}",
-            f"Launch: ceil(n / {block}) blocks of {block} threads (a divisor of every SM's threads), for n groups.",
+            f"Launch: ceil(n / {block}) blocks of {block} threads, for n groups.",
         ]

@@ -129,9 +129,10 @@ def _sum_of_floats(dtype: DType, *, add: str = "add", result: str = "result()") 
         start=f"Sum<{c_type}>::identity()",
         take="merge({x})",
         local=Local(
-            "sum", compensated, f"{compensated}::identity()", "merge({x})", "total()", (struct("compensated_sum"),)
+            "compensated", compensated, f"{compensated}::identity()", "merge({x})", "total()",
+            (struct("compensated_sum"),),
         ),
-    )
+    )  # fmt: skip
 
 
 def _sum(attr: Reduction, source: DType, target: DType) -> Accumulator:

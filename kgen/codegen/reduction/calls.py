@@ -90,7 +90,11 @@ class Functions:
         if states is not None:
             into = names.listed(label_of(step, step.graph.ops[n]) for n in sinks)
             direct = all(mine.mode != "group" for mine, _ in states.values())
-            title = f"Accumulates one element into {into}." if direct else f"What goes into {into}, of one element."
+            title = (
+                f"Accumulates one element into {into}."
+                if direct
+                else f"The value of one element that goes into {into}."
+            )
         else:
             states = {}
             title = _TITLES.get(place) or _title(step, sinks)

@@ -34,6 +34,7 @@ class ColumnState:
 class ReadContext:
     """How a column kernel reads ``count`` elements of each column, and updates its states with them.
 
+    ``declared``: the arrays of what several reads fill.
     ``coordinates``: lines of an element's coordinates that ``loads`` need; ``places``: those that ``call`` needs.
     ``runs``: reads of all ``count`` elements of column ``j``, whose coordinates are in ``run_coordinates``.  ``has``:
     whether the thread has element ``u``, empty if it has all.
@@ -49,14 +50,6 @@ class ReadContext:
     places: tuple[str, ...]
     call: Call
     has: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A variable that is read once for all elements of a column."""
-
-    declared: Declared
-    read: Read
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +136,7 @@ class ColumnContext(IndexTypes):
     bounds: str
     states: tuple[ColumnState, ...]
     counted: str
-    held: tuple[Held, ...]
+    held: tuple[Read, ...]
     reads: tuple[ReadContext, ...]
     ahead: int
     results: tuple[Value, ...]

@@ -13,15 +13,14 @@ from kgen.codegen.element import PRIMARY, Element, Writer
 from kgen.codegen.layouts import index_decomposition, no_overlap_comment
 from kgen.codegen.reduction.accumulators import Accumulator, with_shared_count, without_compensation
 from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
-from kgen.codegen.reduction.column_context import ColumnContext, ColumnState, Held, ReadContext
+from kgen.codegen.reduction.column_context import ColumnContext, ColumnState, ReadContext
 from kgen.codegen.reduction.column_values import alignments, load_one, multiples, store_ones
 from kgen.codegen.reduction.context import Declared, Read, Stored, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import ColumnPlaces, Uses, row_coordinates
-from kgen.codegen.reduction.sections import label_of
-from kgen.codegen.reduction.states import States, first_of, part_of, result_of, thread_state
+from kgen.codegen.reduction.states import States, first_of, part_of, result_of, thread_state, value_name
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.ops import BRANCHING
 from kgen.records import dataclass
@@ -80,15 +79,17 @@ class Batch:
 
     def load(self, access: int) -> Read:
         name, base = self.name(access), self.places.base_of(access)
+        type_ = self.declared(access).type if self.count == 1 else ""
         match self.operands.planned(access).kind:
             case "row":
-                return Read(name, value=f"{base}[{self.places.along(access, '')}]")
+                return Read(name, type_, value=f"{base}[{self.places.along(access, '')}]")
             case "vector":
                 deeper = "\n" + " " * 12  # the indentation of a continuation line
                 start, place = self.operands.start_of_load(access), self.places.along(access, "")
-                return Read(name, value=f"{start}{base})" if place == "0" else f"{start}{deeper}{base} + {place})")
+                value = f"{start}{base})" if place == "0" else f"{start}{deeper}{base} + {place})"
+                return Read(name, "auto" if type_ else "", value)
             case _:
-                return Read(name, each=f"{base}[{self.places.along(access, 'j')}]")
+                return Read(name, type_, each=f"{base}[{self.places.along(access, 'j')}]")
 
     def load_run(self, access: int) -> Read:
         name, base = names.vector(self.operands.labels[access]), self.run.base_of(access)
@@ -219,7 +220,7 @@ class ColumnKernel:
         call = calls.call(function)
         return ReadContext(
             count,
-            tuple(map(batch.declared, accesses)),
+            tuple(map(batch.declared, accesses)) if count > 1 else (),
             runs,
             run_coordinates,
             coordinates,
@@ -230,11 +231,11 @@ class ColumnKernel:
             f"u < {count - 1} || down + u * {threads} < layout.height" if is_whole and threads > 1 else "",
         )
 
-    def held(self, function: Element) -> tuple[Held, ...]:
+    def held(self, function: Element) -> tuple[Read, ...]:
         """What is read ahead of all batches."""
         one = Batch.of(self.operands, 1, Uses())
         still = [i for i in reads_of(function) if i not in self.schedule.columnwise]
-        return tuple(Held(one.declared(i), one.load(i)) for i in still)
+        return tuple(map(one.load, still))
 
     @property
     def counted(self) -> str:
@@ -249,7 +250,7 @@ class ColumnKernel:
         own = {n: (n, "") for n in self.states}
         for n, (by, member) in sorted({**own, **self.facts.known}.items()):
             mine, state = self.states[by]
-            value = self.values.unique(names.value(label_of(self.facts.step, ops[n])))
+            value = self.values.unique(value_name(self.facts.step, n, self.states))
             text = result_of(mine, self.total(state), member, "layout.height", may_be_empty=True)
             found.append(Value(register_type(ops[n].dtype), value, text))
             writer.exprs[n] = Expr(value, PRIMARY)

@@ -179,12 +179,14 @@ class NarrowKernel(ColumnKernel):
 
         def load(access: int) -> Read:
             base, along = places.base_of(access), places.along(access, "j")
+            type_ = "" if many else declared(access).type
             if places.is_dense(access):
                 deeper = "\n" + " " * 12  # the indentation of a continuation line
-                return Read(name(access), value=f"{self.operands.start_of_load(access)}{deeper}{base} + {along})")
+                value = f"{self.operands.start_of_load(access)}{deeper}{base} + {along})"
+                return Read(name(access), "auto" if type_ else "", value)
             if self.is_single(access):
-                return Read(name(access), value=f"{base}[{along}]")
-            return Read(name(access), each=f"{base}[{along}]")
+                return Read(name(access), type_, value=f"{base}[{along}]")
+            return Read(name(access), type_, each=f"{base}[{along}]")
 
         accesses = reads_of(function)
         collected = "u" if many else "0"
@@ -192,7 +194,7 @@ class NarrowKernel(ColumnKernel):
         parts = (part_of(mine, state, f"{thread_state(mine, state)}[j]", count) for mine, state in self.states.values())
         return ReadContext(
             count,
-            tuple(map(declared, accesses)),
+            tuple(map(declared, accesses)) if many else (),
             (),
             (),
             (),

@@ -31,8 +31,8 @@ from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.places import ColumnPlaces, place_coordinates, row_coordinates
 from kgen.codegen.reduction.registers import Registers, kept_values
-from kgen.codegen.reduction.sections import access_of, label_of
-from kgen.codegen.reduction.states import States, part_of, result_of, thread_state
+from kgen.codegen.reduction.sections import access_of
+from kgen.codegen.reduction.states import States, part_of, result_of, thread_state, value_name
 from kgen.codegen.reduction.two_steps import TwoSteps, two_steps
 from kgen.codegen.spelling import Expr, register_type
 from kgen.records import dataclass
@@ -301,7 +301,7 @@ class ResidentColumnKernel:
             by, member = self.facts.known.get(n, (n, ""))
             mine, state = self.states[by]
             state += self.j
-            value = self.values.unique(names.value(label_of(self.facts.step, ops[n])))
+            value = self.values.unique(value_name(self.facts.step, n, self.states))
             text = result_of(mine, state, member, "layout.height", may_be_empty=False)
             c_type = register_type(ops[n].dtype)
             line, code = self.arrays.define(n, c_type, value, text)

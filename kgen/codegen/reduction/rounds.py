@@ -16,8 +16,8 @@ from kgen.codegen.reduction.peel import EdgeElements
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.row_context import Round
 from kgen.codegen.reduction.row_groups import is_known
-from kgen.codegen.reduction.sections import access_of, label_of
-from kgen.codegen.reduction.states import States, first_of, part_of, result_of, thread_state
+from kgen.codegen.reduction.sections import access_of
+from kgen.codegen.reduction.states import States, first_of, part_of, result_of, thread_state, value_name
 from kgen.codegen.reduction.two_steps import TwoSteps
 from kgen.codegen.spelling import Expr, register_type
 from kgen.records import dataclass
@@ -139,7 +139,7 @@ class Rounds:
         op = step.graph.ops[number]
         by, member = self.known.get(number, (number, ""))
         mine, state = self.states[by]
-        value = self.values.unique(names.value(label_of(step, op)))
+        value = self.values.unique(value_name(step, number, self.states))
         may_be_empty = schedule.vectors == 0 or schedule.row_threads * schedule.vectors == 1
         self.writer.exprs[number] = Expr(value, PRIMARY)
         self.writer.helpers += mine.all_helpers

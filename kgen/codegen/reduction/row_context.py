@@ -311,6 +311,12 @@ class RowsContext(IndexTypes):
         return self.segments < self.vectors
 
     @property
+    def segment_start(self) -> str:
+        """The index of the first element of a thread's segment, where it has one."""
+        number = f"(thread / {self.segment_threads})" if self.segment_threads > 1 else "thread"
+        return f"{self.segment} * {number}"
+
+    @property
     def met(self) -> tuple[Round, ...]:
         """The rounds in which warps exchange states."""
         return tuple(r for r in self.rounds if r.meets and r.over != "segment")

@@ -104,7 +104,8 @@ class SectionWriter(Writer):
             op = self.step.graph.ops[number]
             if op.name == "reduce":
                 self.comment(self.origins[number])
-                accumulator, name = self.states[number]
+                accumulator, state = self.states[number]
+                name = _taker(accumulator, state)
                 value = self.step.graph.ops[op.args[0]]
                 x = self.exprs[value.args[0] if accumulator.takes_source else op.args[0]]
                 if op.args[0] in self.scaled_exps:
@@ -245,7 +246,7 @@ def _sinks(writer: SectionWriter, step: ReductionStep, section: Section) -> list
     for number in section.sinks:
         if number in section.states:
             accumulator, state = section.states[number]
-            arguments.append(Argument("state", number, f"{accumulator.of_element}& {state}"))
+            arguments.append(Argument("state", number, f"{accumulator.of_element}& {_taker(accumulator, state)}"))
         elif not isinstance(step.graph.ops[number].attr, Scatter):
             access = access_of(step, number)
             operand = step.graph.operands[step.accesses[access].operand]
@@ -260,6 +261,11 @@ def _sinks(writer: SectionWriter, step: ReductionStep, section: Section) -> list
         value = writer.unique(names.kept(kept_name(step, number)))
         arguments.append(Argument("keep", number, f"{register_type(step.graph.ops[number].dtype)}& {value}"))
     return arguments
+
+
+def _taker(accumulator: Accumulator, state: str) -> str:
+    """The parameter that takes an element: a state, or an element of those that a state takes together."""
+    return names.of_reduction(state, "value") if accumulator.mode == "group" else state
 
 
 def kept_name(step: ReductionStep, number: int) -> str:

@@ -18,8 +18,8 @@ from kgen.codegen.reduction.parts import Parts
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.rounds import Rounds
 from kgen.codegen.reduction.row_context import Round, SegmentValues
-from kgen.codegen.reduction.sections import access_of, label_of
-from kgen.codegen.reduction.states import States, part_of, result_of
+from kgen.codegen.reduction.sections import access_of
+from kgen.codegen.reduction.states import States, part_of, result_of, value_name
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap, Op
 from kgen.records import dataclass
@@ -119,7 +119,7 @@ class Segments:
                 continue
             by, member = self.facts.known.get(n, (n, ""))
             mine, state = self.rounds.states[by]
-            value = self.writer.unique(names.value(label_of(self.facts.step, op)))
+            value = self.writer.unique(value_name(self.facts.step, n, self.rounds.states))
             text = result_of(mine, f"{state}{self.v}", member, str(self.facts.schedule.segment), may_be_empty=False)
             line, code = self.arrays.define(n, register_type(op.dtype), value, text)
             lines.append(line)

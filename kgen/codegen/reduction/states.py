@@ -27,8 +27,15 @@ def states_of(step: ReductionStep, shared: Collection[int], *, has_32bit_index: 
             mine = accumulator(op.attr, source_of(step, op), op.dtype)
             mine = with_32bit_index(mine) if has_32bit_index else mine
             mine = without_compensation(mine) if is_brief else mine
-            found[n] = (mine, unique(names.state(label_of(step, op))))
+            found[n] = (mine, names.state(unique(label_of(step, op))))
     return found
+
+
+def value_name(step: ReductionStep, number: int, states: States) -> str:
+    """The name of a reduction's value: that of its state, if it has one of its own."""
+    if number in states:
+        return names.of_reduction(states[number][1], "v")
+    return names.value(label_of(step, step.graph.ops[number]))
 
 
 def result_of(mine: Accumulator, state: str, member: str, count: str, *, may_be_empty: bool) -> str:
