@@ -1,4 +1,5 @@
-"""hatchling's build hook: puts parser tables, compiled templates and ``_call.c``'s extension into the wheel.
+"""hatchling's build hook: puts what is compiled ahead of time into the wheel: parser tables, templates, code of
+dataclasses and ``_call.c``'s extension.
 
 They save time, at start-up (see ``resources.built``) and in calls, and are never needed: an editable install goes
 without, and so does a wheel that is built where there is no C compiler.
@@ -25,11 +26,13 @@ class BuildProducts(BuildHookInterface[Any]):
         if version == "editable":
             return
         sys.path.insert(0, self.root)
+        from kgen import initialisers
         from kgen._extension import Uncompiled, compile_extension
         from kgen.codegen import templates
         from kgen.syntax import tables
 
         self._made = made = Path(tempfile.mkdtemp(prefix="kgen-build-"))
+        (made / initialisers.FILE).write_bytes(initialisers.build())
         (made / tables.FILE).write_bytes(tables.build())
         templates.build(made / templates.FOLDER)
         (made / templates.DIGEST).write_bytes(templates.digest())

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import MISSING, Field
-from functools import cache
 from inspect import get_annotations
 from operator import attrgetter
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
+
+from kgen import initialisers
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
@@ -95,7 +96,7 @@ def _init(cls: type, fields: tuple[Field[Any], ...], *, frozen: bool) -> Any:
     given = sorted((f for f in fields if f.init), key=lambda f: bool(f.kw_only))  # stable
     positional = [f for f in given if not f.kw_only]
     factories = tuple(i for i, f in enumerate(given) if f.default_factory is not MISSING)
-    code = _code(len(positional), len(given), factories, frozen, hasattr(cls, "__post_init__"))
+    code = initialisers.code(len(positional), len(given), factories, frozen, hasattr(cls, "__post_init__"))
     names = {f"_{i}": f.name for i, f in enumerate(given)}
     code = code.replace(
         co_varnames=_renamed(code.co_varnames, names),
@@ -119,25 +120,6 @@ def _default(field: Field[Any]) -> tuple[Any] | None:
 
 def _renamed(values: tuple[Any, ...], names: dict[str, str]) -> tuple[Any, ...]:
     return tuple(names.get(v, v) if type(v) is str else v for v in values)
-
-
-@cache
-def _code(positional: int, count: int, factories: tuple[int, ...], frozen: bool, continues: bool) -> CodeType:
-    """``__init__`` with parameters ``_0``, ``_1``...  ``factories``: of the fields with a function that makes defaults.
-    ``continues``: with ``__post_init__``.
-    """
-    names = [f"_{i}" for i in range(count)]
-    by_name = ["*", *names[positional:]] if positional < count else []
-    lines = [f"def __init__({', '.join(['self', *names[:positional], *by_name])}):"]
-    for i, name in enumerate(names):
-        value = f"made{i}() if {name} is MISSING else {name}" if i in factories else name
-        lines.append(f" set_(self, {name!r}, {value})" if frozen else f" self.{name} = {value}")
-    if continues:
-        lines.append(" self.__post_init__()")
-    found: dict[str, Any] = {}
-    exec("\n".join([*lines, " return"]), found)
-    code: CodeType = found["__init__"].__code__
-    return code
 
 
 def _equality(fields: tuple[Field[Any], ...], *, frozen: bool) -> dict[str, Any]:

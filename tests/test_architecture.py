@@ -65,8 +65,8 @@ def imports(tree: ast.Module) -> set[str]:
 
 #: From the bottom up: a module imports its own row and those above it.
 LAYERS = [
-    "version.py records.py source.py dtypes.py dynamo.py diagnostics.py lints.py resources.py functions.py spec.py"
-    " argument_types.py",
+    "version.py resources.py initialisers.py records.py source.py dtypes.py dynamo.py diagnostics.py lints.py"
+    " functions.py spec.py argument_types.py",
     "syntax program.py literals.py prelude.py resolve load.py",
     "ir",
     "check passes layout",

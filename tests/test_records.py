@@ -9,6 +9,7 @@ import inspect
 import pickle
 from collections.abc import Callable
 from dataclasses import KW_ONLY, FrozenInstanceError, field
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 from unittest import mock
@@ -16,7 +17,7 @@ from unittest import mock
 import pytest
 
 import kgen
-from kgen import records
+from kgen import initialisers, records
 
 
 def classes(decorator: Callable[..., Any], **options: Any) -> tuple[Any, Any]:
@@ -111,7 +112,8 @@ def test_only_one_method_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """And that once for all classes that have as many fields."""
     compiled = mock.Mock(side_effect=exec)
     monkeypatch.setattr("builtins.exec", compiled)
-    records._code.cache_clear()
+    monkeypatch.setattr(initialisers, "_known", cache(dict))
+    initialisers.code.cache_clear()
     for _ in range(3):
         classes(records.dataclass, frozen=True, slots=True)
     assert compiled.call_count == 2

@@ -24,12 +24,19 @@ STALE = [
 ]  # fmt: skip
 
 USE = """
-import sys, kgen
+import builtins, sys
+compile_, compiled = exec, 0
+def exec_(*args):
+    global compiled
+    compiled += isinstance(args[0], str)
+    compile_(*args)
+builtins.exec = exec_
+import kgen
 from kgen import resources
 from kgen.codegen import templates
 from kgen.syntax import tables
 text = kgen.jit("let t = gelu(a)\\nout = t * b").source()
-print(resources.folder("grammar"), type(templates.environment().loader).__name__, "lark" in sys.modules)
+print(resources.folder("grammar"), type(templates.environment().loader).__name__, "lark" in sys.modules, compiled)
 sys.stdout.write(text)
 """
 
@@ -61,14 +68,15 @@ def installed(built: Path, tmp_path: Path) -> Path:
     return tmp_path / "site"
 
 
-def use(site: Path) -> tuple[str, str, str, str]:
-    """Where the grammar was, the loader of templates, whether lark was loaded, and the text that came out."""
+def use(site: Path) -> tuple[str, str, str, int, str]:
+    """Where the grammar was, the loader of templates, whether lark was loaded, how often Python's compiler ran, and the
+    text that came out."""
     argv = [sys.executable, "-P", "-c", USE]
     environ = {"PYTHONPATH": str(site), "PATH": ""}
     done = subprocess.run(argv, capture_output=True, text=True, check=True, env=environ, cwd=site)
     first, _, text = done.stdout.partition("\n")
-    grammar, loader, lark = first.split()
-    return grammar, loader, lark, text
+    grammar, loader, lark, compiled = first.split()
+    return grammar, loader, lark, int(compiled), text
 
 
 def test_the_wheel_has_the_extension(built: Path, installed: Path) -> None:
@@ -94,8 +102,10 @@ EXPECTED = "let t = gelu(a)\nout = t * b"
 
 
 def test_the_wheel_uses_its_build_products(installed: Path) -> None:
-    """Tables and compiled templates are in the wheel and used; what comes out is what a checkout gives."""
-    grammar, loader, lark, text = use(installed)
+    """Tables, compiled templates and code of dataclasses are in the wheel and used; what comes out is what a checkout
+    gives."""
+    grammar, loader, lark, compiled, text = use(installed)
+    assert compiled == 0
     assert (grammar, loader, lark) == (str(installed / "kgen/_data/grammar"), "ModuleLoader", "False")
     assert text == kgen.jit(EXPECTED).source()
 
@@ -104,7 +114,7 @@ def test_the_wheel_uses_its_build_products(installed: Path) -> None:
 def test_build_products_are_never_needed(installed: Path, damage: str) -> None:
     """Missing or stale ones are made anew in memory, with the same result."""
     data = installed / "kgen" / "_data"
-    products = [data / "kgen.lark.bin", data / "compiled.digest"]
+    products = [data / "kgen.lark.bin", data / "compiled.digest", data / "initialisers.bin"]
     for path in products:
         if damage == "gone":
             path.unlink()
@@ -112,8 +122,8 @@ def test_build_products_are_never_needed(installed: Path, damage: str) -> None:
             path.write_bytes(path.read_bytes()[:-1])
         else:
             path.write_bytes(b"0" * 32 + path.read_bytes()[32:])
-    _, loader, lark, text = use(installed)
-    assert (loader, lark) == ("FileSystemLoader", "True")
+    _, loader, lark, compiled, text = use(installed)
+    assert (loader, lark, compiled > 0) == ("FileSystemLoader", "True", True)
     assert text == kgen.jit(EXPECTED).source()
 
 
@@ -121,7 +131,7 @@ def test_a_changed_template_beats_its_compiled_form(installed: Path) -> None:
     """Editing a template of an installed kgen takes effect."""
     template = installed / "kgen" / "_data" / "templates" / "module.cu.j2"
     template.write_text(template.read_text() + "// edited\n")
-    assert "// edited\n" in use(installed)[3]
+    assert "// edited\n" in use(installed)[-1]
 
 
 def test_what_the_wheel_holds(built: Path) -> None:
