@@ -12,6 +12,7 @@ from math import prod
 from kgen.layout.iterator import IterationSpace
 from kgen.records import dataclass
 from kgen.schedule.rates import CostModel
+from kgen.schedule.search import overlapped
 from kgen.schedule.target import LINE, SECTOR, WARP
 from kgen.schedule.trace import leading
 
@@ -160,5 +161,5 @@ def predict(walk: Walk, model: CostModel) -> float:
         c.instructions / model.issue,
         c.shared / model.shared,
     )
-    busy = float(sum(part**model.overlap for part in parts) ** (1 / model.overlap))
+    busy = overlapped(parts, model.overlap)
     return model.launch + c.waits * model.wait + busy * max(1.0, model.filling / c.blocks)

@@ -7,6 +7,7 @@ from math import ceil
 from kgen.records import dataclass
 from kgen.schedule.cost import Counts
 from kgen.schedule.rates import OccupancyRates
+from kgen.schedule.search import overlapped
 from kgen.schedule.target import WARP
 
 
@@ -37,7 +38,7 @@ def seconds(counts: Counts, occupant: Occupant, rates: OccupancyRates) -> float:
         counts.lines / rates.lines,
         hidden * spilled * counts.instructions / rates.issue,
     )
-    return rates.launch + float(sum(part**rates.overlap for part in parts) ** (1 / rates.overlap))
+    return rates.launch + overlapped(parts, rates.overlap)
 
 
 def resident_warps(block: int, registers: int, rates: OccupancyRates) -> int:

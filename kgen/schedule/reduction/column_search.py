@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, product
 from math import ceil
@@ -17,6 +17,7 @@ from kgen.schedule.reduction.column_tiles import down_columns_only, run_length
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.walks import columns_walk
+from kgen.schedule.search import fastest
 from kgen.schedule.target import SECTOR, WORD
 
 #: Threads across and down columns; those of chunks.
@@ -71,27 +72,34 @@ def least_seconds(facts: RowFacts) -> float:
     return model.launch + model.wait + moved / model.memory
 
 
-def fastest_columns(facts: RowFacts, widest: int, usual: ColumnSchedule | None = None) -> tuple[float, Choice] | None:
-    """The least predicted time, and its way; None if no way applies.  ``widest``: columns that a thread takes at once,
+def fastest_columns(facts: RowFacts, widest: int, usual: ColumnSchedule | None = None) -> Choice | None:
+    """The way with the least predicted time; None if no way applies.  ``widest``: columns that a thread takes at once,
     at most.  ``usual``: what ways take the place of, if any; see :func:`_may_replace`."""
-    best: tuple[float, ColumnWay] | None = None
-    for ways in _ways(facts, widest, usual):
-        alike, sample = replace(ways[0].facts, space=coarse(ways[0].facts.space)), ways[0].choice()
-        assert isinstance(sample.schedule, ColumnSchedule)
-        for way in ways:
-            one = way.mapping(alike)
-            schedule = replace(
-                sample.schedule,
-                block=one.lanes * one.threads,
-                threads=one.threads,
-                vectors=one.vectors,
-                chunk=one.chunk,
-                split=one.split,
-            )
-            taken = column_seconds(way.facts, replace(sample, schedule=schedule))
-            if best is None or taken < best[0]:
-                best = taken, way
-    return None if best is None else (best[0], best[1].choice())
+    ways = (way for alike in _ways(facts, widest, usual) for way in _with_choices(alike))
+    found = fastest(ways, lambda way: column_seconds(way[0].facts, way[1]))
+    return None if found is None else priced(found[1][0].choice(), found[0])
+
+
+def _with_choices(ways: Sequence[ColumnWay]) -> Iterator[tuple[ColumnWay, Choice]]:
+    """Ways whose operands are accessed alike, each with its schedule for coarse extents."""
+    alike, sample = replace(ways[0].facts, space=coarse(ways[0].facts.space)), ways[0].choice()
+    assert isinstance(sample.schedule, ColumnSchedule)
+    for way in ways:
+        one = way.mapping(alike)
+        schedule = replace(
+            sample.schedule,
+            block=one.lanes * one.threads,
+            threads=one.threads,
+            vectors=one.vectors,
+            chunk=one.chunk,
+            split=one.split,
+        )
+        yield way, replace(sample, schedule=schedule)
+
+
+def priced(choice: Choice, seconds: float) -> Choice:
+    """The choice with its predicted time."""
+    return replace(choice, costs=((choice.schedule.template, seconds),))
 
 
 def flying_registers(facts: RowFacts, schedule: ColumnSchedule) -> int:

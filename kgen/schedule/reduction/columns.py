@@ -18,7 +18,13 @@ from kgen.schedule.reduction.column_mapping import (
     shape_of,
     tiled_shape_of,
 )
-from kgen.schedule.reduction.column_search import column_seconds, fastest_columns, flying_registers, least_seconds
+from kgen.schedule.reduction.column_search import (
+    column_seconds,
+    fastest_columns,
+    flying_registers,
+    least_seconds,
+    priced,
+)
 from kgen.schedule.reduction.column_tiles import down_columns_only, run_length
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.few import few_columns, rows_are_faster
@@ -58,8 +64,7 @@ def down_columns(facts: RowFacts) -> Choice | None:
     choice = choice_of(there, group, shape)
     what = f"chunks: `{facts.names[beside[0]]}` is consecutive along another kept dimension"
     reasons = (*choice.reasons, *([f"{what}: blocks take {shape.chunk * group} columns of it"] if shape.chunk else []))
-    taken = ((choice.schedule.template, column_seconds(facts, choice)),)
-    return _fastest(facts, group, replace(choice, costs=taken, reasons=reasons))
+    return _fastest(facts, group, priced(replace(choice, reasons=reasons), column_seconds(facts, choice)))
 
 
 def _fastest(facts: RowFacts, group: int, usual: Choice) -> Choice:
@@ -73,10 +78,9 @@ def _fastest(facts: RowFacts, group: int, usual: Choice) -> Choice:
     crowded, idle, taken = _is_crowded(facts, schedule), _is_idle(facts, usual), column_seconds(facts, usual)
     if not (idle or crowded) and taken <= facts.tuning.traffic.slow * least_seconds(facts):
         return usual
-    found = fastest_columns(facts, group, schedule)
     alike = idle or not (_is_tiled(schedule) or schedule.split or schedule.chunk)
     gain = 1.0 if crowded else tuning.gain if alike else tuning.gain_of_others
-    return usual if found is None or found[0] >= gain * taken else _priced(found)
+    return _below(gain * taken, fastest_columns(facts, group, schedule)) or usual
 
 
 def _is_tiled(schedule: ColumnSchedule) -> bool:
@@ -98,11 +102,6 @@ def _is_idle(facts: RowFacts, usual: Choice) -> bool:
     return few and not (schedule.split or schedule.chunk)
 
 
-def _priced(found: tuple[float, Choice]) -> Choice:
-    seconds, choice = found
-    return replace(choice, costs=((choice.schedule.template, seconds),))
-
-
 def _instead_of_rows(facts: RowFacts) -> Choice | None:
     """The same where neighbouring columns are few, or not so in all operands: only if that is predicted to take less
     time than a kernel along rows."""
@@ -114,10 +113,12 @@ def _instead_of_rows(facts: RowFacts) -> Choice | None:
     taken = row_seconds(facts, rows, facts.tuning.gathered_rates)
     if taken <= facts.tuning.traffic.slow * least_seconds(facts):
         return None
-    found = fastest_columns(facts, group)
-    if found is None or found[0] >= facts.tuning.columns.gain_of_others * taken:
-        return None
-    return _priced(found)
+    return _below(facts.tuning.columns.gain_of_others * taken, fastest_columns(facts, group))
+
+
+def _below(limit: float, found: Choice | None) -> Choice | None:
+    """What is predicted to take less than ``limit`` seconds."""
+    return found if found is not None and found.costs[0][1] < limit else None
 
 
 def _widest(facts: RowFacts) -> int:

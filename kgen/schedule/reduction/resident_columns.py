@@ -16,7 +16,7 @@ from kgen.schedule.reduction.few import few_columns
 from kgen.schedule.reduction.reasons import resident_column_reasons
 from kgen.schedule.reduction.resident_mapping import Demand, ResidentMapping, map_columns
 from kgen.schedule.reduction.resident_search import fastest_mapping
-from kgen.schedule.reduction.schedule import ResidentColumnSchedule
+from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.target import SECTOR
 
 
@@ -42,7 +42,7 @@ def _choice_of(facts: RowFacts, found: ResidentMapping) -> Choice:
     accesses = column_accesses(facts, found.group)
     read, written = (facts.space.numel * size for size in (facts.bytes_of(reads), facts.bytes_written))
     large = facts.bounded and exceeds_l2(facts.target, read, written)
-    schedule = ResidentColumnSchedule(
+    schedule = ColumnSchedule(
         "column_resident",
         found.lanes * found.threads,
         found.group,

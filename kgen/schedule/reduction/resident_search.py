@@ -11,8 +11,9 @@ from kgen.schedule.facts import Choice
 from kgen.schedule.occupancy import Occupant, seconds
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.resident_mapping import Demand, ResidentMapping, left_bytes
-from kgen.schedule.reduction.schedule import ResidentColumnSchedule
+from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.walks import columns_walk
+from kgen.schedule.search import fastest
 from kgen.schedule.target import WORD
 
 Chosen = Callable[[ResidentMapping], Choice]
@@ -24,22 +25,21 @@ def fastest_mapping(facts: RowFacts, columns: Demand, usual: ResidentMapping, ch
     """``usual``, or the mapping that is predicted to take much less time.  ``choice_of``: the schedule of a mapping."""
     if len(columns.sizes) == 1:  # the rules are exact for one operand
         return usual
-    best, least = usual, facts.tuning.resident_columns.gain * _seconds(facts, columns, usual, choice_of(usual))
+    limit = facts.tuning.resident_columns.gain * _seconds(facts, columns, usual, choice_of(usual))
+    found = fastest(_ways(facts, columns, choice_of), lambda way: _seconds(facts, columns, *way), limit)
+    return usual if found is None else found[1][0]
+
+
+def _ways(facts: RowFacts, columns: Demand, choice_of: Chosen) -> Iterator[tuple[ResidentMapping, Choice]]:
+    """All mappings with their schedules, of which those of one group have their accesses in common."""
     for group in (columns.group >> n for n in range(columns.group.bit_length())):
         sample: Choice | None = None
         for mapping in _mappings(facts, columns, group):
             sample = sample or choice_of(mapping)
-            assert isinstance(sample.schedule, ResidentColumnSchedule)
-            schedule = replace(
-                sample.schedule,
-                block=mapping.lanes * mapping.threads,
-                threads=mapping.threads,
-                vectors=mapping.vectors,
-            )
-            taken = _seconds(facts, columns, mapping, replace(sample, schedule=schedule))
-            if taken < least:
-                best, least = mapping, taken
-    return best
+            assert isinstance(sample.schedule, ColumnSchedule)
+            block = mapping.lanes * mapping.threads
+            schedule = replace(sample.schedule, block=block, threads=mapping.threads, vectors=mapping.vectors)
+            yield mapping, replace(sample, schedule=schedule)
 
 
 def _seconds(facts: RowFacts, columns: Demand, mapping: ResidentMapping, choice: Choice) -> float:

@@ -11,6 +11,7 @@ from kgen.schedule.rates import RowRates
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.schedule import AccessSchedule
+from kgen.schedule.search import overlapped
 from kgen.schedule.target import WARP, WORD
 from kgen.schedule.traffic import traffic
 
@@ -26,7 +27,7 @@ def row_seconds(facts: RowFacts, choice: Choice, rates: RowRates) -> float:
         moved.lines / rates.lines,
         _instructions(facts, schedule, rates) * prod(choice.space.shape[facts.reduced :]) / WARP / rates.issue,
     )
-    return float(rates.launch + sum(part**rates.overlap for part in parts) ** (1 / rates.overlap))
+    return rates.launch + overlapped(parts, rates.overlap)
 
 
 def _instructions(facts: RowFacts, schedule: RowSchedule, rates: RowRates) -> float:

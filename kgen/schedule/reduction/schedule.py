@@ -43,7 +43,6 @@ class RowSchedule(Schedule):
     """
 
     is_column: ClassVar[bool] = False  # whether rows are columns: neighbouring threads take neighbouring rows
-    keeps_columns: ClassVar[bool] = False  # whether columns are kept in registers
 
     threads: int = WARP
     vectors: int = 0
@@ -147,8 +146,8 @@ class RowSchedule(Schedule):
 
 @dataclass(frozen=True, slots=True)
 class ColumnSchedule(RowSchedule):
-    """Rows are columns; each is read once.  With transposed accesses, the ``vectors`` elements that a thread takes at
-    once are consecutive in each of its columns.
+    """Rows are columns, each of which is read once.  With transposed accesses, the ``vectors`` elements that a thread
+    takes at once are consecutive in each of its columns.
 
     Groups of columns are numbered through all kept dimensions, the fastest first.  ``chunk``: of neighbouring groups.
     ``at_once``: whether a
@@ -177,13 +176,6 @@ class NarrowColumnSchedule(ColumnSchedule):
     @property
     def down(self) -> int:
         return self.block * self.group // self.columns
-
-
-@dataclass(frozen=True, slots=True)
-class ResidentColumnSchedule(ColumnSchedule):
-    """Rows are columns that are kept in registers."""
-
-    keeps_columns = True
 
 
 def varying_accesses(step: ReductionStep) -> tuple[bool, ...]:

@@ -12,10 +12,11 @@ from kgen.schedule.facts import Choice
 from kgen.schedule.occupancy import Occupant, seconds
 from kgen.schedule.reduction.column_choice import choice_of
 from kgen.schedule.reduction.column_mapping import ColumnDemand, ColumnMapping
-from kgen.schedule.reduction.column_search import flying_registers
+from kgen.schedule.reduction.column_search import flying_registers, priced
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.walks import columns_walk
+from kgen.schedule.search import fastest
 from kgen.schedule.target import WORD
 
 #: Threads across and down columns, and elements of a column that a thread takes at once.
@@ -29,16 +30,16 @@ def fastest_tiles(facts: RowFacts, widest: int, transposed: Sequence[int], usual
     assert isinstance(schedule, ColumnSchedule)
     if schedule.split or schedule.chunk or not (facts.bounded and facts.across):
         return usual
-    best, least = usual, facts.tuning.column_tiles.gain * _seconds(facts, usual)
     alike = replace(facts, space=coarse(facts.space))
-    for group in (widest >> n for n in range(widest.bit_length())):
-        columns = ColumnDemand(alike, group)
-        for mapping in _tiles(columns):
-            found = choice_of(facts, group, mapping, transposed, mapping.vectors)
-            taken = _seconds(facts, found)
-            if taken < least:
-                best, least = replace(found, costs=((found.schedule.template, taken),)), taken
-    return best
+    groups = (widest >> n for n in range(widest.bit_length()))
+    ways = (
+        choice_of(facts, group, mapping, transposed, mapping.vectors)
+        for group in groups
+        for mapping in _tiles(ColumnDemand(alike, group))
+    )
+    limit = facts.tuning.column_tiles.gain * _seconds(facts, usual)
+    found = fastest(ways, lambda choice: _seconds(facts, choice), limit)
+    return usual if found is None else priced(found[1], found[0])
 
 
 def _tiles(columns: ColumnDemand) -> Iterator[ColumnMapping]:
