@@ -14,7 +14,7 @@ from kgen.schedule.reduction.row_cost import row_seconds
 from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule
 from kgen.schedule.step_layout import Placed
 from kgen.schedule.target import Target
-from kgen.schedule.traffic import KernelTraffic, traffic
+from kgen.schedule.traffic import needed_bytes, traffic
 
 
 def seconds_of(step: LoweredStep, target: Target) -> float:
@@ -27,11 +27,15 @@ def seconds_of(step: LoweredStep, target: Target) -> float:
         if walks:
             return launch + column_seconds(facts, choice)
         return row_seconds(facts, choice, target.tuning.gathered_rates)
-    return launch + step.costs[0][1] if step.costs else traffic_of(step).seconds(target)
+    if step.costs:
+        return launch + step.costs[0][1]
+    return traffic(planned, step.step, step.placed.space, step.placed.itemsizes).seconds(target)
 
 
-def traffic_of(step: LoweredStep) -> KernelTraffic:
-    return traffic(step.schedule, step.step, step.placed.space, step.placed.itemsizes)
+def needed_seconds(step: LoweredStep, target: Target) -> float:
+    """The time that the bytes of a kernel need, among other kernels."""
+    rates = target.tuning.traffic
+    return rates.launch + needed_bytes(step.placed.space, step.placed.itemsizes) / rates.memory
 
 
 def least_seconds_of(placed: Placed, target: Target) -> float:

@@ -10,7 +10,7 @@ from kgen.operands import Operands, Sizes
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.partition.stored import stored_value
-from kgen.predicted import least_seconds_of, seconds_of, traffic_of
+from kgen.predicted import least_seconds_of, needed_seconds, seconds_of
 from kgen.records import dataclass
 from kgen.schedule.reduction.chains import fills_device
 from kgen.schedule.reduction.orders import Axes, copies
@@ -55,7 +55,7 @@ def fastest_variant(
     rates = target.tuning.traffic
     lowered = [kernel.decide() for kernel in kernels(usual)]
     taken = sum(seconds_of(step, target) for step in lowered)
-    if taken <= rates.slow * sum(traffic_of(step).least_seconds(target) for step in lowered):
+    if taken <= rates.slow * sum(needed_seconds(step, target) for step in lowered):
         return usual
     best, least = usual, rates.gain * taken
     known: dict[object, float] = {}

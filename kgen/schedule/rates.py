@@ -18,8 +18,6 @@ class TrafficRates:
     #: What bytes of sectors that a warp writes in part cost beside those of whole ones (layernorm of 49 x 2048 rows of
     #: 223 to an output across rows 346 us, to one along rows some 65).
     written_in_part: float = 2
-    #: L1 cycles that a place in a ragged tile costs: a tile of 128 x 128 took some 20 ns of the whole device.
-    ragged: float = 0.3
     #: Seconds that a kernel takes beside that.
     launch: float = 2e-6
     #: Threads that run at the same time on the whole device.

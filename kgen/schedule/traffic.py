@@ -14,7 +14,6 @@ from kgen.layout.iterator import IterationSpace
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.records import dataclass
-from kgen.schedule.elementwise.boxes import BoxSchedule, reach
 from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule, varying_accesses
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import LINE, SECTOR, WARP, Target
@@ -24,10 +23,9 @@ Box = tuple[int, ...]  #: extents along the dimensions of a space
 
 @dataclass(frozen=True, slots=True)
 class KernelTraffic:
-    """``needed``: bytes that have to move; ``memory`` and ``l2``: bytes of sectors that move from memory and from L2;
-    ``lines``: cycles of L1; ``requests``: to L2, of rows whose elements are gathered."""
+    """``memory`` and ``l2``: bytes of sectors that move from memory and from L2; ``lines``: cycles of L1;
+    ``requests``: to L2, of rows whose elements are gathered."""
 
-    needed: int
     memory: float
     l2: float
     lines: float
@@ -39,25 +37,25 @@ class KernelTraffic:
         of_l2 = max(self.l2 / rates.l2, self.requests / rates.requests)
         return rates.launch + max(self.memory / rates.memory, of_l2, self.lines / rates.lines)
 
-    def least_seconds(self, target: Target) -> float:
-        """The time that its bytes need."""
-        rates = target.tuning.traffic
-        return rates.launch + self.needed / rates.memory
+
+def needed_bytes(space: IterationSpace, itemsizes: Sequence[int]) -> int:
+    """Bytes that have to move: those of all operands."""
+    return sum(size * space.elements_of(i) for i, size in enumerate(itemsizes))
 
 
 def traffic(schedule: Schedule, step: Step, space: IterationSpace, itemsizes: Sequence[int]) -> KernelTraffic:
-    """``itemsizes``: of each access, in bytes."""
+    """Of any kernel but ``boxes`` and ``tiled``, whose times :mod:`kgen.schedule.cost` predicts.  ``itemsizes``: of
+    each access, in bytes.
+    """
     rates = schedule.target.tuning.traffic
     written = [i for i, access in enumerate(step.accesses) if access.writes]
     block, warp = _block_box(schedule, space), _warp_box(schedule, space)
     wave = _wave_box(schedule, space, block, itemsizes)
     # Chunks end anywhere, and what lies beyond is only needed much later.
     burst = rates.burst if isinstance(schedule, RowSchedule) and not schedule.is_column and schedule.chunk else SECTOR
-    memory = l2 = requests = 0.0
-    lines, needed, passes = _of_ragged_tiles(schedule, space), 0, _passes(schedule, step)
+    memory = l2 = lines = requests = 0.0
+    passes = _passes(schedule, step)
     for i, size in enumerate(itemsizes):
-        own = size * space.elements_of(i)
-        needed += own
         if i in written:
             l2 += _scattered(schedule, space, i, size, warp)
             lines += _lines(schedule, space, i, size, warp)
@@ -65,9 +63,10 @@ def traffic(schedule: Schedule, step: Step, space: IterationSpace, itemsizes: Se
             l2 += passes * _moved(space, i, size, block, SECTOR)
             requests += passes * _requests(schedule, space, i, size, block)
             lines += passes * _lines(schedule, space, i, size, warp)
+        own = size * space.elements_of(i)
         kept = own <= rates.kept_bytes
         memory += own if kept else _moved(space, i, size, wave, burst)
-    return KernelTraffic(needed, memory, l2, lines, requests)
+    return KernelTraffic(memory, l2, lines, requests)
 
 
 def _requests(schedule: Schedule, space: IterationSpace, access: int, size: int, block: Box) -> float:
@@ -137,17 +136,6 @@ def _lines(schedule: Schedule, space: IterationSpace, access: int, size: int, wa
     return space.numel / min(math.prod(warp), WARP * group) * each * lines
 
 
-def _of_ragged_tiles(schedule: Schedule, space: IterationSpace) -> float:
-    """What empty places cost in tiles that are not full, in L1 cycles: there, elements move one by one."""
-    if schedule.template != "tiled":
-        return 0.0
-    side = schedule.target.tuning.elementwise.tile_side * schedule.group
-    tiles = [-(-n // side) for n in space.shape[:2]]
-    whole = [n // side if n % schedule.group else tiles[d] for d, n in enumerate(space.shape[:2])]
-    ragged = (math.prod(tiles) - math.prod(whole)) * math.prod(space.shape[2:])
-    return ragged * side**2 * schedule.target.tuning.traffic.ragged
-
-
 # --- boxes --------------------------------------------------------------------------------------------------
 
 
@@ -181,12 +169,6 @@ def _block_box(schedule: Schedule, space: IterationSpace) -> Box:
         else:
             at_once = math.prod(inner) if schedule.vectors else schedule.threads * schedule.group * 4
         return _filled(inner, at_once) + _rows(schedule, kept, schedule.rows)
-    if isinstance(schedule, BoxSchedule):
-        dims = [schedule.dims(side) for side in range(len(schedule.sides))]
-        return tuple(math.ceil(n) for n in reach(dims, space.shape, schedule.box))
-    if schedule.template == "tiled":
-        side = schedule.target.tuning.elementwise.tile_side * schedule.group
-        return _filled(space.shape[:1], side) + _filled(space.shape[1:2], side) + (1,) * (len(space.shape) - 2)
     return _filled(space.shape, schedule.block * schedule.group)
 
 

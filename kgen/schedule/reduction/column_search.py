@@ -19,6 +19,7 @@ from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.walks import columns_walk
 from kgen.schedule.search import fastest
 from kgen.schedule.target import SECTOR, WORD
+from kgen.schedule.traffic import needed_bytes
 
 #: Threads across and down columns; those of chunks.
 _BLOCKS = ((256, 1), (128, 2), (64, 4), (32, 8), (16, 16), (8, 32))
@@ -68,8 +69,7 @@ def column_seconds(facts: RowFacts, choice: Choice) -> float:
 def least_seconds(facts: RowFacts) -> float:
     """Seconds that the bytes of all operands need."""
     space, model = coarse(facts.space), facts.tuning.chunk_costs
-    moved = sum(size * space.elements_of(i) for i, size in enumerate(facts.itemsizes))
-    return model.launch + model.wait + moved / model.memory
+    return model.launch + model.wait + needed_bytes(space, facts.itemsizes) / model.memory
 
 
 def fastest_columns(facts: RowFacts, widest: int, usual: ColumnSchedule | None = None) -> Choice | None:

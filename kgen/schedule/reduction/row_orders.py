@@ -13,7 +13,7 @@ from kgen.schedule.reduction.row_tiles import RowTiles, row_tiles
 from kgen.schedule.reduction.rows import in_order
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.search import fastest
-from kgen.schedule.traffic import traffic
+from kgen.schedule.traffic import needed_bytes
 
 
 def along_rows(facts: RowFacts) -> Choice:
@@ -35,7 +35,7 @@ def along_rows(facts: RowFacts) -> Choice:
     def seconds(choice: Choice) -> float:
         return row_seconds(facts, choice, rates)
 
-    needed = traffic(usual.schedule, facts.step, usual.space, facts.itemsizes).needed
+    needed = needed_bytes(usual.space, facts.itemsizes)
     tuning = facts.tuning.traffic
     if seconds(usual) <= tuning.slow * (rates.launch + needed / rates.memory):
         return usual
