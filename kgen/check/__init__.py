@@ -291,7 +291,8 @@ class _Checker:
             ops.append(Op("store", (one.value,), dtype, one.shape, access, span=span))
         found = self.ctx.arrays.operands
         held = {n for n, op in enumerate(ops) if op.name in ("load", "gather") and _operand(op, found).role == "output"}
-        ops = _without([*ops, *self.scatters], held.union(self.ctx.arrays.arranged))
+        ops = [*ops, *self.scatters]
+        ops = _without(ops, held.union(self.ctx.arrays.arranged, self._without_operand(ops)))
         # Views come behind arrays, those of outputs behind the others, and buffers last.
         order = sorted(
             range(len(found)),
@@ -300,6 +301,20 @@ class _Checker:
         rename = _Renamer(self.ctx, {number: place for place, number in enumerate(order)})
         operands = tuple(rename.operand(found[number]) for number in order)
         return Graph(operands, tuple(self.ctx.scalars), tuple(rename.op(op) for op in ops), rename.derived())
+
+    def _without_operand(self, ops: Sequence[Op]) -> set[int]:
+        """Ops that nothing stored needs, with a dimension that only a merged or joined value had before its index."""
+        find = self.ctx.dims.find
+        known = {find(dim) for operand in self.ctx.arrays.operands for dim in operand.shape if dim != 1}
+        needed: set[int] = set()
+        for number in reversed(range(len(ops))):
+            if ops[number].name == "store" or number in needed:
+                needed.update((number, *ops[number].args))
+        return {
+            number
+            for number, op in enumerate(ops)
+            if number not in needed and not known.issuperset(find(dim) for dim in op.shape if dim != 1)
+        }
 
 
 def _operand(op: Op, operands: Sequence[Operand]) -> Operand:

@@ -233,20 +233,11 @@ def _coordinate(ctx: Context, op: Op, own: Own, shape: Shape) -> int:
 
     def counted(bound: Bound) -> int:
         """A place of the axis, from its start."""
-        value, size = number(bound), number(dim)
+        value, size = extent_op(ctx, bound), extent_op(ctx, dim)
         if isinstance(bound, int):
             return value if bound >= 0 else integer("add", value, size)
         negative = builder.op("lt", (value, builder.const(0, INT64)))
         return integer("where", negative, integer("add", value, size), value)
-
-    def number(bound: Bound) -> int:
-        match bound:
-            case int():
-                return builder.const(bound, INT64)
-            case Computed():
-                return integer(OPS[bound.op], number(bound.left), number(bound.right))
-            case _:
-                return builder.op("size", (), dtype=INT64, shape=(), attr=ctx.dims.find(bound))
 
     if isinstance(item, Pick):
         return counted(item.place)
@@ -254,22 +245,33 @@ def _coordinate(ctx: Context, op: Op, own: Own, shape: Shape) -> int:
     def along(right: int) -> int:
         """The coordinate along an axis of the result, counted from the right."""
         if shape[right] == 1:
-            return number(0)
+            return extent_op(ctx, 0)
         ones: list[Dim] = [1] * (-right - 1)
         return builder.op("index", (), dtype=INT64, shape=(shape[right], *ones), attr=right)
 
     right = own.axes.index(0) - len(own.axes)
     place = along(right)
     if isinstance(item, Split):
-        return integer("add", integer("mul", place, number(item.by)), along(right + 1))
+        return integer("add", integer("mul", place, extent_op(ctx, item.by)), along(right + 1))
     if item.step != 1:
-        place = integer("mul", place, number(item.step))
-    zero = number(0)
+        place = integer("mul", place, extent_op(ctx, item.step))
+    zero = extent_op(ctx, 0)
     if item.step > 0:
         if item.start is None:
             return place
         start = counted(item.start)
         bounded = isinstance(item.start, int) and item.start >= 0
         return integer("add", place, start if bounded else integer("max", start, zero))
-    last = number(Computed("-", dim, 1))
+    last = extent_op(ctx, Computed("-", dim, 1))
     return integer("add", place, last if item.start is None else integer("min", counted(item.start), last))
+
+
+def extent_op(ctx: Context, bound: Bound) -> int:
+    """The op of a bound, an int64."""
+    match bound:
+        case int():
+            return ctx.builder.const(bound, INT64)
+        case Computed():
+            return ctx.builder.op(OPS[bound.op], (extent_op(ctx, bound.left), extent_op(ctx, bound.right)))
+        case _:
+            return ctx.builder.op("size", (), dtype=INT64, shape=(), attr=ctx.dims.find(bound))

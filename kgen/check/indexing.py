@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from kgen.check.context import Context
-from kgen.check.gathered import Places, gather, place
+from kgen.check.gathered import gather
 from kgen.check.indexed import taken
 from kgen.check.own import Own
+from kgen.check.places import Places, place
 from kgen.check.values import Literal, Typed, Value
 from kgen.dtypes import INT64, Kind
 from kgen.ir.graph import Op, Shape, from_bits

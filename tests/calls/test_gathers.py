@@ -131,3 +131,41 @@ def test_coordinates_of_expanded_values() -> None:
     text = "out = expand(x[:, :, columns] - sum(y[rows], axis=0, keepdims=true), axis=-1) + y[..., None]"
     want = (x[:, :, columns] - y)[..., None] + y[..., None]
     np.testing.assert_array_equal(jit(text)(x, columns, y, rows), want)
+
+
+def test_of_parts() -> None:
+    """What is joined, stacked, merged or repeated is read in the part that has the element; an index beyond reads 0."""
+    x, y = np.arange(1.0, 25).reshape(4, 6), -np.arange(1.0, 19).reshape(3, 6)
+    text = """
+        joined = concat(x, y, axis=0)[i]
+        columns = concat(x, 2 * x[:, 1:], axis=1)[:, i]
+        chosen = stack(x, x * x, axis=1)[:, i]
+        let merged = merge(stack(x, -x, axis=-1))
+        pairs = merged[i % 4, i]
+        rows = merged[i]
+        again = repeat(y, 3, axis=0)[i]
+    """
+    values = {
+        "joined": np.concatenate([x, y]),
+        "columns": np.concatenate([x, 2 * x[:, 1:]], 1),
+        "chosen": np.stack([x, x * x], 1),
+        "pairs": np.stack([x, -x], -1).reshape(4, 12),
+        "again": np.repeat(y, 3, 0),
+    }
+    kernel = jit(text)
+    for index in (HOSTILE, np.arange(-14, 14)):
+        results = dict(zip(kernel.outputs, kernel(x=x, y=y, i=index), strict=True))
+        for name in ("columns", "chosen"):
+            want = np.moveaxis(taken(np.moveaxis(values[name], 1, 0), index), 0, 1)
+            np.testing.assert_array_equal(results[name], want)
+        for name in ("joined", "again"):
+            np.testing.assert_array_equal(results[name], taken(values[name], index))
+        np.testing.assert_array_equal(results["pairs"], taken(values["pairs"], index % 4, index))
+        np.testing.assert_array_equal(results["rows"], taken(values["pairs"], index))
+
+
+@pytest.mark.parametrize("rows", [(0, 3), (3, 0), (1, 1)])
+def test_of_parts_without_elements(rows: tuple[int, int]) -> None:
+    x, y = (np.arange(1.0, 2 * n + 1).reshape(n, 2) for n in rows)
+    got = jit("out = concat(x, y, axis=0)[i]")(x, y, HOSTILE)
+    np.testing.assert_array_equal(got, taken(np.concatenate([x, y]), HOSTILE))

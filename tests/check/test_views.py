@@ -6,10 +6,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, reject, settings, strategies as st
 
 from kgen.diagnostics import KgenError
 
+from .test_gathers import subscripts
 from .test_indexing import EXPRESSIONS, SHAPES, Array, oracle
 
 #: Functions of which some indices and reductions are not supported.
@@ -88,6 +89,49 @@ def compare(data: st.DataObject, shape: tuple[int, ...]) -> None:
         return
     assert got.shape == value.shape
     np.testing.assert_array_equal(got, value)
+
+
+def compare_places(data: st.DataObject, shape: tuple[int, ...]) -> None:
+    """Arrays as indices of arranged values, whose results are arranged again."""
+    x = np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape)
+    y = np.arange(shape[-1], dtype=np.int64) * 7 - 3
+    arrays = {"x": x, "y": y, "i": np.array([3, 0, 2, 8]), "j": np.array([[1], [5]], np.int32), "k": np.array(4)}
+    text, reference = data.draw(st.sampled_from(list(EXPRESSIONS.items())), label="expression")
+    value = np.asarray(reference(x, y))
+    for _ in range(data.draw(st.integers(1, 2))):
+        for _ in range(data.draw(st.integers(1, 2))):
+            text, value = data.draw(arranged(text, value))
+        if value.ndim == 0 or value.size == 0:
+            reject()
+        index = data.draw(subscripts(value.shape), label="index")
+        text, value = text + index, eval(f"value{index}", {"value": value, **arrays})
+    if "expand(" in text and "index(" in text:
+        reject()
+    try:
+        got = oracle(f"input x, y, i, j, k; out = {text}", arrays)
+    except KgenError as problem:
+        if problem.code != "not-yet":
+            raise
+        return  # slices
+    assert got.shape == value.shape
+    np.testing.assert_array_equal(got, value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), shape=SHAPES)
+def test_places(data: st.DataObject, shape: tuple[int, ...]) -> None:
+    """An array as the index of an arranged value is NumPy's."""
+    if 0 not in shape:
+        compare_places(data, shape)
+
+
+@pytest.mark.whole
+@settings(max_examples=10_000, deadline=None)
+@given(data=st.data(), shape=SHAPES)
+def test_places_at_length(data: st.DataObject, shape: tuple[int, ...]) -> None:
+    """The same, with more of them."""
+    if 0 not in shape:
+        compare_places(data, shape)
 
 
 @settings(max_examples=100, deadline=None)
