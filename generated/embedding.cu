@@ -47,22 +47,29 @@ struct ArrayShape {
     long long stride[Rank];
 };
 
-// A group of a row at a computed place; zeros, and no access to memory, where there is no row.  Whole words are loaded
+// A row at a computed place.  Where it is not inside of its array, elements read as zeros, and none is written.
+template <typename T>
+struct Row {
+    T* start;
+    bool inside;
+};
+
+// A group of a row at a computed place; zeros, and no access to memory, where that is outside.  Whole words are loaded
 // as such: the compiler would choose between each element and zero.
 template <typename Group, typename T>
-static __device__ __forceinline__ Group load_gathered(const T* row, long long i)
+static __device__ __forceinline__ Group load_gathered(const Row<const T>& row, long long i)
 {
     const bool has_words = alignof(Group) >= 4;
     struct alignas(has_words ? alignof(Group) : 4) Words {
         unsigned int at[(sizeof(Group) + 3) / 4];
     };
     Words words = {};
-    if (has_words && row != nullptr) {
-        words = *reinterpret_cast<const Words*>(row + i);
+    if (has_words && row.inside) {
+        words = *reinterpret_cast<const Words*>(row.start + i);
     }
     Group group;
     memcpy(&group, &words, sizeof(group));
-    return has_words || row == nullptr ? group : *reinterpret_cast<const Group*>(row + i);
+    return has_words || !row.inside ? group : *reinterpret_cast<const Group*>(row.start + i);
 }
 
 // a + b that wraps: signed overflow is undefined, unsigned is not.
@@ -84,16 +91,17 @@ embedding_element(__nv_bfloat16& out_v, const __nv_bfloat16 weight_v)
     out_v = weight_v;
 }
 
-// The row of weight at a computed place; null where that is outside.
+// The row of weight at a computed place.
 static __device__ __forceinline__ void
 embedding_weight_row(const long long ids_v,
                      const __nv_bfloat16* weight_ptr,
                      const ArrayShape<2>& weight_shape,
-                     const __nv_bfloat16*& weight_row)
+                     Row<const __nv_bfloat16>& weight_row)
 {
     const long long weight_place0 = ids_v < 0ll ? wrap_add(ids_v, weight_shape.extent[0]) : ids_v;
     const bool weight_inside = is_inside(weight_place0, weight_shape.extent[0]);
-    weight_row = weight_inside ? weight_ptr + weight_place0 * weight_shape.stride[0] : nullptr;
+    const long long weight_at = weight_inside ? weight_place0 * weight_shape.stride[0] : 0;
+    weight_row = {weight_ptr + weight_at, weight_inside};
 }
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
@@ -140,7 +148,7 @@ embedding_row_batches_2d(const __nv_bfloat16* weight_ptr,
         i[k] = 8 * c0;
         ids_v[k] = ids_ptr[ids_at[k]];
     }
-    const __nv_bfloat16* weight_row[2];
+    Row<const __nv_bfloat16> weight_row[2];
     Pack<__nv_bfloat16, 8, 16> weight_gathered[2];
     #pragma unroll
     for (int k = 0; k < 2; ++k) {

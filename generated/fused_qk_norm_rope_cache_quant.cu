@@ -98,6 +98,13 @@ static __device__ __forceinline__ bool is_inside(long long place, long long exte
     return (unsigned long long)place < (unsigned long long)extent;
 }
 
+// A row at a computed place.  Where it is not inside of its array, elements read as zeros, and none is written.
+template <typename T>
+struct Row {
+    T* start;
+    bool inside;
+};
+
 // a / b rounded down; a // 0 is 0, and LLONG_MIN // -1 wraps to LLONG_MIN.  32 bits where both fit: half the time.
 static __device__ __forceinline__ long long floor_div(long long a, long long b)
 {
@@ -136,22 +143,22 @@ static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
-// A group of a row at a computed place; zeros, and no access to memory, where there is no row.  Whole words are loaded
+// A group of a row at a computed place; zeros, and no access to memory, where that is outside.  Whole words are loaded
 // as such: the compiler would choose between each element and zero.
 template <typename Group, typename T>
-static __device__ __forceinline__ Group load_gathered(const T* row, long long i)
+static __device__ __forceinline__ Group load_gathered(const Row<const T>& row, long long i)
 {
     const bool has_words = alignof(Group) >= 4;
     struct alignas(has_words ? alignof(Group) : 4) Words {
         unsigned int at[(sizeof(Group) + 3) / 4];
     };
     Words words = {};
-    if (has_words && row != nullptr) {
-        words = *reinterpret_cast<const Words*>(row + i);
+    if (has_words && row.inside) {
+        words = *reinterpret_cast<const Words*>(row.start + i);
     }
     Group group;
     memcpy(&group, &words, sizeof(group));
-    return has_words || row == nullptr ? group : *reinterpret_cast<const Group*>(row + i);
+    return has_words || !row.inside ? group : *reinterpret_cast<const Group*>(row.start + i);
 }
 
 // Writes a group of 4, 8 or 16 bytes at once.  The compiler would put narrow elements together first, or write a group
@@ -364,8 +371,8 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
     const unsigned int row = live ? blockIdx.x * 16u + threadIdx.x / 8 : 0;
     const int width = live ? layout.width : 0;
     const unsigned int q0 = (__umulhi(row, layout.magic[0]) + row) >> layout.shift[0];
-    const int c0 = (int)(row - q0 * layout.extent[0]);
-    const int c1 = (int)q0;
+    const unsigned int c0 = row - q0 * layout.extent[0];
+    const unsigned int c1 = q0;
     const __nv_bfloat16* const qkv_1_row = qkv_1_ptr + c0 * layout.qkv_1_stride[0]
                                                      + c1 * layout.qkv_1_stride[1];
     const __nv_bfloat16* const qkv_2_row = qkv_2_ptr + c0 * layout.qkv_1_stride[0]
@@ -403,10 +410,10 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
     const bool cos_sin_cache_1_inside = is_inside(cos_sin_cache_1_place0, cos_sin_cache_1_shape.extent[0]);
     const long long cos_sin_cache_1_at = cos_sin_cache_1_inside
         ? cos_sin_cache_1_place0 * cos_sin_cache_1_shape.stride[0] : 0;
-    const __nv_bfloat16* const cos_sin_cache_1_row = cos_sin_cache_1_inside
-        ? cos_sin_cache_1_ptr + cos_sin_cache_1_at : nullptr;
-    const __nv_bfloat16* const cos_sin_cache_2_row = cos_sin_cache_1_inside
-        ? cos_sin_cache_2_ptr + cos_sin_cache_1_at : nullptr;
+    const Row<const __nv_bfloat16> cos_sin_cache_1_row =
+        {cos_sin_cache_1_ptr + cos_sin_cache_1_at, cos_sin_cache_1_inside};
+    const Row<const __nv_bfloat16> cos_sin_cache_2_row =
+        {cos_sin_cache_2_ptr + cos_sin_cache_1_at, cos_sin_cache_1_inside};
 
     Pack<__nv_bfloat16, 8, 16> qkv_1_vec;
     Pack<__nv_bfloat16, 8, 16> qkv_2_vec;
@@ -454,8 +461,8 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
             is_inside(index1, query_1_shape.extent[1]);
         const long long query_1_at = query_1_inside
             ? index0 * query_1_shape.stride[0] + index1 * query_1_shape.stride[1] : 0;
-        __nv_bfloat16* const query_1_row = query_1_inside ? query_1_ptr + query_1_at : nullptr;
-        __nv_bfloat16* const query_2_row = query_1_inside ? query_2_ptr + query_1_at : nullptr;
+        const Row<__nv_bfloat16> query_1_row = {query_1_ptr + query_1_at, query_1_inside};
+        const Row<__nv_bfloat16> query_2_row = {query_2_ptr + query_1_at, query_1_inside};
         if (i < width) {
             keep_packed(qkv_1_vec);
             keep_packed(qkv_2_vec);
@@ -478,11 +485,11 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
                                                         extract(cos_sin_cache_2_gathered, j),
                                                         query_1_gathered.at[j], query_2_gathered.at[j]);
             }
-            if (query_1_row != nullptr) {
-                store_words(query_1_row + i, query_1_gathered);
+            if (query_1_row.inside) {
+                store_words(query_1_row.start + i, query_1_gathered);
             }
-            if (query_2_row != nullptr) {
-                store_words(query_2_row + i, query_2_gathered);
+            if (query_2_row.inside) {
+                store_words(query_2_row.start + i, query_2_gathered);
             }
         }
     }
@@ -516,10 +523,8 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
         const long long key_cache_1_at = key_cache_1_inside
             ? t18 * key_cache_1_shape.stride[0] + key_cache_1_place1 * key_cache_1_shape.stride[1]
             + key_cache_1_place2 * key_cache_1_shape.stride[2] : 0;
-        __nv_fp8_e4m3* const key_cache_1_row = key_cache_1_inside
-            ? key_cache_1_ptr + key_cache_1_at : nullptr;
-        __nv_fp8_e4m3* const key_cache_2_row = key_cache_1_inside
-            ? key_cache_2_ptr + key_cache_1_at : nullptr;
+        const Row<__nv_fp8_e4m3> key_cache_1_row = {key_cache_1_ptr + key_cache_1_at, key_cache_1_inside};
+        const Row<__nv_fp8_e4m3> key_cache_2_row = {key_cache_2_ptr + key_cache_1_at, key_cache_1_inside};
         if (i < width) {
             keep_packed(qkv_1_vec);
             keep_packed(qkv_2_vec);
@@ -546,11 +551,11 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
             }
             round_group<__NV_E4M3>(key_cache_1_floats, key_cache_1_gathered);
             round_group<__NV_E4M3>(key_cache_2_floats, key_cache_2_gathered);
-            if (key_cache_1_row != nullptr) {
-                store_words(key_cache_1_row + i, key_cache_1_gathered);
+            if (key_cache_1_row.inside) {
+                store_words(key_cache_1_row.start + i, key_cache_1_gathered);
             }
-            if (key_cache_2_row != nullptr) {
-                store_words(key_cache_2_row + i, key_cache_2_gathered);
+            if (key_cache_2_row.inside) {
+                store_words(key_cache_2_row.start + i, key_cache_2_gathered);
             }
         }
     }
@@ -585,10 +590,10 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
         const long long value_cache_1_at = value_cache_1_inside
             ? t33 * value_cache_1_shape.stride[0] + value_cache_1_place1 * value_cache_1_shape.stride[1]
             + value_cache_1_place2 * value_cache_1_shape.stride[2] : 0;
-        __nv_fp8_e4m3* const value_cache_1_row = value_cache_1_inside
-            ? value_cache_1_ptr + value_cache_1_at : nullptr;
-        __nv_fp8_e4m3* const value_cache_2_row = value_cache_1_inside
-            ? value_cache_2_ptr + value_cache_1_at : nullptr;
+        const Row<__nv_fp8_e4m3> value_cache_1_row =
+            {value_cache_1_ptr + value_cache_1_at, value_cache_1_inside};
+        const Row<__nv_fp8_e4m3> value_cache_2_row =
+            {value_cache_2_ptr + value_cache_1_at, value_cache_1_inside};
         if (i < width) {
             keep_packed(qkv_1_vec);
             keep_packed(qkv_2_vec);
@@ -604,11 +609,11 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
             }
             round_group<__NV_E4M3>(value_cache_1_floats, value_cache_1_gathered);
             round_group<__NV_E4M3>(value_cache_2_floats, value_cache_2_gathered);
-            if (value_cache_1_row != nullptr) {
-                store_words(value_cache_1_row + i, value_cache_1_gathered);
+            if (value_cache_1_row.inside) {
+                store_words(value_cache_1_row.start + i, value_cache_1_gathered);
             }
-            if (value_cache_2_row != nullptr) {
-                store_words(value_cache_2_row + i, value_cache_2_gathered);
+            if (value_cache_2_row.inside) {
+                store_words(value_cache_2_row.start + i, value_cache_2_gathered);
             }
         }
     }

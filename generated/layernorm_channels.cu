@@ -160,8 +160,8 @@ layernorm_channels_columns_regs96(const __nv_bfloat16* x_ptr,
     const bool live = first < layout.groups;  // other threads compute the first group again, and write nothing
     const unsigned int number = live ? first : 0;  // of a group of columns
     const unsigned int q0 = (__umulhi(number, layout.magic[0]) + number) >> layout.shift[0];
-    const int c0 = (int)(number - q0 * layout.extent[0]);
-    const int c1 = (int)q0;
+    const unsigned int c0 = number - q0 * layout.extent[0];
+    const unsigned int c1 = q0;
     const int column = 8 * c0;
     __nv_bfloat16* const y_column = y_ptr + column + c1 * layout.y_stride[0];
     const __nv_bfloat16* const x_column = x_ptr + column + c1 * layout.y_stride[0];

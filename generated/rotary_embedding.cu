@@ -63,22 +63,29 @@ static __device__ __forceinline__ T gather(const T* from, long long offset, bool
     return inside ? from[offset] : T();
 }
 
-// A group of a row at a computed place; zeros, and no access to memory, where there is no row.  Whole words are loaded
+// A row at a computed place.  Where it is not inside of its array, elements read as zeros, and none is written.
+template <typename T>
+struct Row {
+    T* start;
+    bool inside;
+};
+
+// A group of a row at a computed place; zeros, and no access to memory, where that is outside.  Whole words are loaded
 // as such: the compiler would choose between each element and zero.
 template <typename Group, typename T>
-static __device__ __forceinline__ Group load_gathered(const T* row, long long i)
+static __device__ __forceinline__ Group load_gathered(const Row<const T>& row, long long i)
 {
     const bool has_words = alignof(Group) >= 4;
     struct alignas(has_words ? alignof(Group) : 4) Words {
         unsigned int at[(sizeof(Group) + 3) / 4];
     };
     Words words = {};
-    if (has_words && row != nullptr) {
-        words = *reinterpret_cast<const Words*>(row + i);
+    if (has_words && row.inside) {
+        words = *reinterpret_cast<const Words*>(row.start + i);
     }
     Group group;
     memcpy(&group, &words, sizeof(group));
-    return has_words || row == nullptr ? group : *reinterpret_cast<const Group*>(row + i);
+    return has_words || !row.inside ? group : *reinterpret_cast<const Group*>(row.start + i);
 }
 
 // a + b that wraps: signed overflow is undefined, unsigned is not.
@@ -111,32 +118,34 @@ rotary_embedding_query_element(const __nv_bfloat16 query_1_v,
     query_4_v = __float2bfloat16_rn(query_2_f32 * cos_v + query_1_f32 * sin_v);
 }
 
-// The row of cos_sin_cache_1 at a computed place; null where that is outside.
+// The row of cos_sin_cache_1 at a computed place.
 static __device__ __forceinline__ void
 rotary_embedding_query_cos_sin_cache_1_row(const long long positions_v,
                                            const __nv_bfloat16* cos_sin_cache_1_ptr,
                                            const ArrayShape<2>& cos_sin_cache_1_shape,
-                                           const __nv_bfloat16*& cos_sin_cache_1_row)
+                                           Row<const __nv_bfloat16>& cos_sin_cache_1_row)
 {
     const long long t = wrap_add(positions_v, cos_sin_cache_1_shape.extent[0]);
     const long long cos_sin_cache_1_place0 = positions_v < 0ll ? t : positions_v;
     const bool cos_sin_cache_1_inside = is_inside(cos_sin_cache_1_place0, cos_sin_cache_1_shape.extent[0]);
-    cos_sin_cache_1_row = cos_sin_cache_1_inside
-        ? cos_sin_cache_1_ptr + cos_sin_cache_1_place0 * cos_sin_cache_1_shape.stride[0] : nullptr;
+    const long long cos_sin_cache_1_at = cos_sin_cache_1_inside
+        ? cos_sin_cache_1_place0 * cos_sin_cache_1_shape.stride[0] : 0;
+    cos_sin_cache_1_row = {cos_sin_cache_1_ptr + cos_sin_cache_1_at, cos_sin_cache_1_inside};
 }
 
-// The row of cos_sin_cache_2 at a computed place; null where that is outside.
+// The row of cos_sin_cache_2 at a computed place.
 static __device__ __forceinline__ void
 rotary_embedding_query_cos_sin_cache_2_row(const long long positions_v,
                                            const __nv_bfloat16* cos_sin_cache_2_ptr,
                                            const ArrayShape<2>& cos_sin_cache_2_shape,
-                                           const __nv_bfloat16*& cos_sin_cache_2_row)
+                                           Row<const __nv_bfloat16>& cos_sin_cache_2_row)
 {
     const long long t = wrap_add(positions_v, cos_sin_cache_2_shape.extent[0]);
     const long long cos_sin_cache_2_place0 = positions_v < 0ll ? t : positions_v;
     const bool cos_sin_cache_2_inside = is_inside(cos_sin_cache_2_place0, cos_sin_cache_2_shape.extent[0]);
-    cos_sin_cache_2_row = cos_sin_cache_2_inside
-        ? cos_sin_cache_2_ptr + cos_sin_cache_2_place0 * cos_sin_cache_2_shape.stride[0] : nullptr;
+    const long long cos_sin_cache_2_at = cos_sin_cache_2_inside
+        ? cos_sin_cache_2_place0 * cos_sin_cache_2_shape.stride[0] : 0;
+    cos_sin_cache_2_row = {cos_sin_cache_2_ptr + cos_sin_cache_2_at, cos_sin_cache_2_inside};
 }
 
 // One element.
@@ -201,10 +210,10 @@ rotary_embedding_query_part(const long long* positions_ptr,
     const int i = 8 * c0;  // the first of this thread's 8 elements of the row
     wait_for_earlier_kernels();
     const long long positions_v = positions_ptr[positions_at];
-    const __nv_bfloat16* cos_sin_cache_1_row;
+    Row<const __nv_bfloat16> cos_sin_cache_1_row;
     rotary_embedding_query_cos_sin_cache_1_row(positions_v, cos_sin_cache_1_ptr,
                                                cos_sin_cache_1_shape, cos_sin_cache_1_row);
-    const __nv_bfloat16* cos_sin_cache_2_row;
+    Row<const __nv_bfloat16> cos_sin_cache_2_row;
     rotary_embedding_query_cos_sin_cache_2_row(positions_v, cos_sin_cache_2_ptr,
                                                cos_sin_cache_2_shape, cos_sin_cache_2_row);
     if (layout.width - i >= 8) {
@@ -227,8 +236,8 @@ rotary_embedding_query_part(const long long* positions_ptr,
         for (int e = i; e < layout.width; ++e) {
             rotary_embedding_query_element(query_1_ptr[query_3_at + e], query_2_ptr[query_3_at + e],
                                            query_3_ptr[query_3_at + e], query_4_ptr[query_3_at + e],
-                                           gather(cos_sin_cache_1_row, e, cos_sin_cache_1_row != nullptr),
-                                           gather(cos_sin_cache_2_row, e, cos_sin_cache_2_row != nullptr));
+                                           gather(cos_sin_cache_1_row.start, e, cos_sin_cache_1_row.inside),
+                                           gather(cos_sin_cache_2_row.start, e, cos_sin_cache_2_row.inside));
         }
     }
     let_next_kernel_start();
@@ -278,10 +287,10 @@ rotary_embedding_key_part(const long long* positions_ptr,
     const int i = 8 * c0;  // the first of this thread's 8 elements of the row
     wait_for_earlier_kernels();
     const long long positions_v = positions_ptr[positions_at];
-    const __nv_bfloat16* cos_sin_cache_1_row;
+    Row<const __nv_bfloat16> cos_sin_cache_1_row;
     rotary_embedding_query_cos_sin_cache_1_row(positions_v, cos_sin_cache_1_ptr,
                                                cos_sin_cache_1_shape, cos_sin_cache_1_row);
-    const __nv_bfloat16* cos_sin_cache_2_row;
+    Row<const __nv_bfloat16> cos_sin_cache_2_row;
     rotary_embedding_query_cos_sin_cache_2_row(positions_v, cos_sin_cache_2_ptr,
                                                cos_sin_cache_2_shape, cos_sin_cache_2_row);
     if (layout.width - i >= 8) {
@@ -304,8 +313,8 @@ rotary_embedding_key_part(const long long* positions_ptr,
         for (int e = i; e < layout.width; ++e) {
             rotary_embedding_key_element(key_1_ptr[key_3_at + e], key_2_ptr[key_3_at + e],
                                          key_3_ptr[key_3_at + e], key_4_ptr[key_3_at + e],
-                                         gather(cos_sin_cache_1_row, e, cos_sin_cache_1_row != nullptr),
-                                         gather(cos_sin_cache_2_row, e, cos_sin_cache_2_row != nullptr));
+                                         gather(cos_sin_cache_1_row.start, e, cos_sin_cache_1_row.inside),
+                                         gather(cos_sin_cache_2_row.start, e, cos_sin_cache_2_row.inside));
         }
     }
     let_next_kernel_start();

@@ -10,7 +10,8 @@ from kgen.codegen.arguments import Argument
 from kgen.codegen.atomics import update_of
 from kgen.codegen.c_types import storage_type
 from kgen.codegen.expressions import Expr, Level
-from kgen.codegen.lines import MAX_COLUMNS
+from kgen.codegen.helpers import ROW
+from kgen.codegen.lines import MAX_COLUMNS, assigned
 from kgen.dtypes import DType
 from kgen.ir.graph import Gather, Graph, Op, Operand, Scatter, is_within
 from kgen.partition.step import Step
@@ -86,30 +87,35 @@ def store_at(
 
 @dataclass(frozen=True, slots=True)
 class RowAt:
-    """Where a row lies: the terms of its offset, and the name that ``lines`` define for whether it is ``inside``; empty
-    where it always is."""
+    """The text of where a row lies: its ``offset``, and whether it is ``inside`` of the operand, after ``lines``."""
 
-    terms: tuple[str, ...]
+    offset: str
     inside: str
     lines: tuple[str, ...]
     helpers: tuple[str, ...]
 
-    def address(self, *terms: str) -> str:
-        """The text of the sum of these terms; null where the row is outside."""
-        return f"{self.inside} ? {' + '.join(terms)} : nullptr" if self.inside else " + ".join(terms)
+    def in_array(self, pointer: str) -> str:
+        """The text of the ``Row`` at this place of an array."""
+        return f"{{{pointer}{f' + {self.offset}' if self.offset else ''}, {self.inside}}}"
 
 
-def row_at(of: Operand, op: Op, places: Sequence[Op], codes: Sequence[str], along: int | None, inside: str) -> RowAt:
+def row_at(
+    of: Operand, op: Op, places: Sequence[Op], codes: Sequence[str], along: int | None, at: str, inside: str
+) -> RowAt:
     """As :func:`element_at`, of the row along one axis, which an op reads or writes."""
     shape = names.shape(of.name)
     others = [axis for axis in range(len(codes)) if axis != along]
     terms = tuple(f"{codes[axis]} * {shape}.stride[{axis}]" for axis in others if not _is_zero(places[axis]))
     promised = isinstance(op.attr, Gather) and op.attr.outside == "promise"
     checked = [axis for axis in others if not promised and not is_within(places[axis], of.shape[axis])]
+    offset, total = at if terms else "", " + ".join(terms)
     if not checked:
-        return RowAt(terms, "", (), ())
+        return RowAt(offset, "true", assigned(f"const long long {at}", total) if terms else (), (ROW,))
     tests = [f"is_inside({codes[axis]}, {shape}.extent[{axis}])" for axis in checked]
-    return RowAt(terms, inside, tuple(_broken(f"const bool {inside} = ", " && ", tests)), ("is_inside",))
+    lines = tuple(_broken(f"const bool {inside} = ", " && ", tests))
+    if terms:  # signed products could overflow
+        lines += assigned(f"const long long {at}", f"{inside} ? {total} : 0")
+    return RowAt(offset, inside, lines, ("is_inside", ROW))
 
 
 def place_name(graph: Graph, op: Op) -> str | None:

@@ -69,6 +69,7 @@ MOVERS = (
     OFFSET_OF,
     ARRAY_SHAPE,
     "gather",
+    "row",
     "load_gathered",
     "store_scattered",
     IS_RUN,
@@ -85,7 +86,7 @@ def in_order(movers: Collection[str], others: Iterable[str]) -> list[str]:
 
 
 #: Elements, and groups of rows, at computed places.
-GATHER, LOAD_GATHERED, STORE_SCATTERED = "gather", "load_gathered", "store_scattered"
+GATHER, ROW, LOAD_GATHERED, STORE_SCATTERED = "gather", "row", "load_gathered", "store_scattered"
 
 #: Loads of kernels with reductions: of bytes by words, and of data that caches should evict first.
 LOAD_WORDS, LOAD_STREAMING, TAKE_PACKED = "load_words", "load_streaming", "take_packed"
@@ -128,12 +129,12 @@ def _atomics() -> Iterator[Helper]:
         comment = (("Adds a group to", "Compares a group with"),) if kind != "add" else ()
         for suffix, function in (("", f"atomic{kind.capitalize()}"), ("_own", f"atomic_{kind}")):
             swap = (*comment, ("add_scattered", f"{kind}_scattered{suffix}"), ("atomicAdd", function))
-            yield _variant(f"{kind}_scattered{suffix}", (), "add_scattered", *swap)
-    yield from (Helper("add_scattered_f32"), Helper("add_scattered_f16"), Helper("add_sums_f16"))
+            yield _variant(f"{kind}_scattered{suffix}", (ROW,), "add_scattered", *swap)
+    yield from (Helper("add_scattered_f32", (ROW,)), Helper("add_scattered_f16", (ROW,)), Helper("add_sums_f16"))
     yield Helper(
         "add_sums_bf16", like="add_sums_f16", swap=(("__floats2half2_rn", "__floats2bfloat162_rn"), *_BFLOAT[1:])
     )
-    yield Helper("add_scattered_bf16", like="add_scattered_f16", swap=(*_BFLOAT[2:], ("f16x2", "bf16x2")))
+    yield Helper("add_scattered_bf16", (ROW,), like="add_scattered_f16", swap=(*_BFLOAT[2:], ("f16x2", "bf16x2")))
 
 
 #: Updates of groups, which call those of elements of any dtype.
@@ -177,7 +178,8 @@ _ROWS = (
     *(Helper(name) for name in (*PERSISTENT, "send_to_block", "mbarrier_wait")),
     Helper("mbarrier_init_expect", PERSISTENT),
     *(Helper(name) for name in OVERLAP),
-    *(Helper(name) for name in (ARRAY_SHAPE, "is_inside", GATHER, LOAD_GATHERED, STORE_SCATTERED)),
+    *(Helper(name) for name in (ARRAY_SHAPE, "is_inside", GATHER, ROW)),
+    *(Helper(name, (ROW,)) for name in (LOAD_GATHERED, STORE_SCATTERED)),
     *_atomics(),
     Helper("keep_packed"),
     Helper("keep_loads_above"),

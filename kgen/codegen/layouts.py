@@ -42,7 +42,7 @@ def struct_fields(fields: Sequence[Field]) -> tuple[FieldContext, ...]:
 def index_decomposition(
     rank: int,
     wanted: Set[int],
-    is_64bit: bool,
+    type_: str,
     index: str = "$i",
     letters: tuple[str, str] = ("c", "q"),
     prefix: str = "",
@@ -52,18 +52,18 @@ def index_decomposition(
     """Lines that compute the ``wanted`` coordinates, of c0 (fastest), c1, ..., of an index.
 
     They divide by each extent but the slowest.  ``letters``: the start of the names of coordinates and of quotients;
-    ``prefix``: of the struct's fields.
+    ``prefix``: of the struct's fields.  ``type_``: of the coordinates.
     """
     coordinate_name, quotient_name = letters
-    signed = "long long" if is_64bit else "int"
+    is_64bit = type_ == "long long"
     unsigned, multiply = ("unsigned long long", "__umul64hi") if is_64bit else ("unsigned int", "__umulhi")
     lines: list[str] = []
 
     def coordinate(d: int, value: str) -> None:
         if d in wanted:
-            shown = f"({signed}){value}" if value.isidentifier() else f"({signed})({value})"
+            cast = f"({type_}){value}" if value.isidentifier() else f"({type_})({value})"
             name = 1 - d if across and d < 2 else d
-            lines.append(f"const {signed} {coordinate_name}{name} = {shown};")
+            lines.append(f"const {type_} {coordinate_name}{name} = {value if type_ == unsigned else cast};")
 
     rest = index
     for d in range(min(max(wanted) + 1, rank - 1)):
@@ -91,27 +91,6 @@ def next_coordinates(rank: int, last: int, signed: str, start: int = 0) -> list[
             extent = f"layout.extent[{d}]" if signed == "long long" else f"(int)layout.extent[{d}]"
             lines += [f"{indent}if (++c{d} == {extent}) {{", f"{indent}    c{d} = 0;"]
     return [*lines, *("    " * d + "}" for d in reversed(range(min(last + 1, rank - 1) - start)))]
-
-
-def sum_lines(start: str, terms: Sequence[str]) -> tuple[str, ...]:
-    """``start`` and a sum, in several lines where one is too long."""
-    lines, line = [], start + terms[0]
-    for term in terms[1:]:
-        if len(line) + len(term) + 8 > MAX_COLUMNS:
-            lines.append(line)
-            line = " " * (len(start) - 2) + f"+ {term}"
-        else:
-            line += f" + {term}"
-    return (*lines, f"{line};")
-
-
-def assigned(name: str, code: str) -> tuple[str, ...]:
-    """``name = code;``, in several lines where one is too long.  ``code``: a sum, or a choice of one."""
-    if len(name) + len(code) + 8 <= MAX_COLUMNS:
-        return (f"{name} = {code};",)
-    condition, question, terms = code.rpartition(" ? ")
-    start = f"{name} = {condition}" if question else f"{name} ="
-    return start, *sum_lines("    ? " if question else "    ", terms.split(" + "))
 
 
 def call_lines(element: Element, arguments: Sequence[str], variant: str = "") -> tuple[str, ...]:

@@ -1,11 +1,11 @@
-// Adds a group to a row at a computed place, element by element; nothing where there is no row.
+// Adds a group to a row at a computed place, element by element; nothing where that is outside.
 template <typename T, typename Group>
-static __device__ __forceinline__ void add_scattered(T* row, long long i, const Group& group)
+static __device__ __forceinline__ void add_scattered(const Row<T>& row, long long i, const Group& group)
 {
-    if (row != nullptr) {
+    if (row.inside) {
         #pragma unroll
         for (int j = 0; j < (int)(sizeof(Group) / sizeof(T)); ++j) {
-            atomicAdd(row + i + j, group.at[j]);
+            atomicAdd(row.start + i + j, group.at[j]);
         }
     }
 }

@@ -1,8 +1,8 @@
-// Adds a group to a row at a computed place, eight elements at a time on sm_90; nothing where there is no row.
+// Adds a group to a row at a computed place, eight elements at a time on sm_90; nothing where that is outside.
 template <typename Group>
-static __device__ __forceinline__ void add_scattered(__half* row, long long i, const Group& group)
+static __device__ __forceinline__ void add_scattered(const Row<__half>& row, long long i, const Group& group)
 {
-    if (row == nullptr) {
+    if (!row.inside) {
         return;
     }
     const int size = (int)(sizeof(Group) / sizeof(__half));
@@ -12,12 +12,12 @@ static __device__ __forceinline__ void add_scattered(__half* row, long long i, c
     for (; j + 8 <= size; j += 8) {
         unsigned int pairs[4];
         memcpy(pairs, group.at + j, sizeof(pairs));
-        asm volatile("red.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};" : : "l"(row + i + j), "r"(pairs[0]),
+        asm volatile("red.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};" : : "l"(row.start + i + j), "r"(pairs[0]),
                      "r"(pairs[1]), "r"(pairs[2]), "r"(pairs[3]) : "memory");
     }
 #endif
     #pragma unroll
     for (; j < size; ++j) {
-        atomicAdd(row + i + j, group.at[j]);
+        atomicAdd(row.start + i + j, group.at[j]);
     }
 }

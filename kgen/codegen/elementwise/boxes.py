@@ -17,8 +17,8 @@ from kgen.codegen.layouts import (
     index_decomposition,
     no_overlap_comment,
     struct_fields,
-    sum_lines,
 )
+from kgen.codegen.lines import sum_lines
 from kgen.codegen.spelling import storage_type
 from kgen.records import dataclass
 from kgen.schedule.elementwise.boxes import BoxSchedule, padding, tile_shape
@@ -143,7 +143,7 @@ class BoxWriter(ElementWriter):
             return []
         letter, prefix = _COORDINATES[side], f"{LENGTHS[side][0]}_"
         names_ = letter, f"{letter}_rest"
-        return index_decomposition(count, set(range(count)), schedule.index_bits == 64, letter, names_, prefix)
+        return index_decomposition(count, set(range(count)), schedule.signed, letter, names_, prefix)
 
     # --- places -------------------------------------------------------------------------------------
 
@@ -328,7 +328,7 @@ class BoxWriter(ElementWriter):
     def layout(self) -> LayoutContext:
         schedule = self.schedule
         rank = len(schedule.sides) + len(schedule.rest)
-        lines = index_decomposition(rank, set(range(rank)), schedule.index_bits == 64, letters=("c", "rest"))
+        lines = index_decomposition(rank, set(range(rank)), schedule.signed, letters=("c", "rest"))
         comment = f"Where the elements lie: {schedule.rank} dimensions, those of the sides first; strides in elements."
         return LayoutContext(self.unit.layout_name, comment, struct_fields(self.unit.rule.struct), tuple(lines))
 

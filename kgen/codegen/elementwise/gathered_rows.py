@@ -14,8 +14,8 @@ from kgen.codegen.elementwise.context import GatheredContext
 from kgen.codegen.family import Unit
 from kgen.codegen.gathers import needed, row_at
 from kgen.codegen.helpers import GATHER, LOAD_GATHERED
-from kgen.codegen.layouts import assigned, call_lines
-from kgen.codegen.lines import MAX_COLUMNS
+from kgen.codegen.layouts import call_lines
+from kgen.codegen.lines import MAX_COLUMNS, assigned
 from kgen.codegen.narrow import ROUND_GROUP, rounded
 from kgen.codegen.spelling import storage_type
 from kgen.ir.graph import Gather, Op, Operand, Scatter
@@ -30,7 +30,7 @@ from kgen.syntax.tree import Combine
 class GatheredRow:
     """A row at a computed place.
 
-    ``find``: the function that finds it.  ``name``: its address.  ``pack``: the type of a group of it, and ``vector``
+    ``find``: the function that finds it.  ``name``: the row.  ``pack``: the type of a group of it, and ``vector``
     its name.  ``element``: the name of one that is written, or None where it is read; ``combine``: how it is written.
     ``floats``: the name of a group of it before it is rounded to fp8, if it is.
     """
@@ -45,13 +45,13 @@ class GatheredRow:
     floats: str = ""
 
     def argument(self, kind: str, p: str, *, packed: bool) -> str:
-        """The text of an argument: an element, at ``p`` in memory or of a group; or the address of the row."""
+        """The text of an argument: an element, at ``p`` in memory or of a group; or the row."""
         if kind == "row":
             return self.name
         if packed:
             return f"{self.floats}[j]" if self.floats else f"{self.vector}.at[j]"
         if self.element is None:
-            return f"gather({self.name}, {p}, {self.name} != nullptr)"
+            return f"gather({self.name}.start, {p}, {self.name}.inside)"
         return self.element
 
     @property
@@ -145,16 +145,16 @@ def _write_row(step: Step, number: int, name: str, statements: Sequence[Statemen
     writer.write(needed(ops, [a for axis, a in enumerate(op.places) if axis != along]))
     places = writer.places_of(number)
     out = writer.unique(names.row(operand.name))
-    inside = writer.unique(names.inside(operand.name))
-    found = row_at(operand, op, [ops[a] for a in op.places], places, along, inside)
-    for line in (*found.lines, *assigned(out, found.address(names.pointer(operand.name), *found.terms))):
+    at, inside = writer.unique(names.offset(operand.name)), writer.unique(names.inside(operand.name))
+    found = row_at(operand, op, [ops[a] for a in op.places], places, along, at, inside)
+    for line in (*found.lines, *assigned(out, found.in_array(names.pointer(operand.name)))):
         writer.put(line, number)
     const = "" if isinstance(op.attr, Scatter) else "const "
-    row = Argument("row", number, f"{const}{storage_type(operand.dtype)}*& {out}")
+    row = Argument("row", number, f"Row<{const}{storage_type(operand.dtype)}>& {out}")
     parameters = (*used(arguments, writer.body), row)
     declared = tuple(a.declaration for a in parameters)
     one_line = len(name) + 2 + len(", ".join(declared)) <= MAX_COLUMNS
-    comment = (f"The row of {operand.name} at a computed place; null where that is outside.",)
+    comment = (f"The row of {operand.name} at a computed place.",)
     context = ElementContext(name, comment, declared, one_line, tuple(writer.body))
     helpers = dict.fromkeys((*writer.helpers, *found.helpers))
     return Element(context, parameters, tuple(dict.fromkeys(writer.headers)), tuple(helpers))

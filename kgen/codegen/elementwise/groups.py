@@ -254,8 +254,8 @@ class GroupWriter(ElementWriter):
 
     def layout(self) -> LayoutContext:
         """The struct: extents, magic numbers, strides, steps."""
-        rank, is_64bit = self.schedule.rank, self.schedule.count_bits == 64
-        lines = index_decomposition(rank, set(range(rank)), is_64bit, across=self.schedule.across)
+        rank = self.schedule.rank
+        lines = index_decomposition(rank, set(range(rank)), self.schedule.counted, across=self.schedule.across)
         dimensions = "Rank dimensions" if self.unit.is_generic else self.dimensions
         comment = f"Where the elements lie: {dimensions}, the fastest first; strides in elements."
         types = LAYOUT_TYPES if self.unit.shared_layout else self.types

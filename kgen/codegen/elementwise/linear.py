@@ -175,16 +175,16 @@ class LinearWriter(ElementWriter):
 
     def layout(self) -> LayoutContext:
         """The struct of extents and strides."""
-        rank, patterns, is_64bit = self.schedule.rank, self.schedule.patterns, self.schedule.index_bits == 64
+        rank, patterns, signed = self.schedule.rank, self.schedule.patterns, self.schedule.signed
         if rank == 1:
             comment = "Where the operands lie: strides in elements along the only dimension."
         else:
             strides = "; strides in elements" if patterns else ""
             comment = f"Where the elements lie: {self.dimensions}, the fastest first{strides}."
         wanted = set(range(rank)) if patterns else {d for _, d in self.schedule.coordinates}
-        decomposition, to_last = index_decomposition(rank, wanted, is_64bit), set(range(max(wanted) + 1))
-        found = index_decomposition(rank, to_last, is_64bit)
-        first, advance = as_variables(found), next_coordinates(rank, max(wanted), self.schedule.signed)
+        decomposition, to_last = index_decomposition(rank, wanted, signed), set(range(max(wanted) + 1))
+        found = index_decomposition(rank, to_last, signed)
+        first, advance = as_variables(found), next_coordinates(rank, max(wanted), signed)
         if self.schedule.two_rows:
             in_row = 2  # lines that find c0, which stays
             first, advance = [*found[:in_row], *first[in_row:], *self.two_rows()], []

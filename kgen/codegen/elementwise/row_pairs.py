@@ -80,7 +80,7 @@ class RowPairsWriter(RowsWriter):
         schedule = self.schedule
         first = int(schedule.alone)
         rank = schedule.rank - first
-        lines = index_decomposition(rank, set(range(rank)), schedule.count_bits == 64)
+        lines = index_decomposition(rank, set(range(rank)), schedule.counted)
         lines = [re.sub(r" c(\d) =", lambda found: f" c{int(found[1]) + first} =", line) for line in lines]
         found = f" c{schedule.second} = "
         lines = [line.replace(found, f"{found}{ROWS} * ") for line in lines]

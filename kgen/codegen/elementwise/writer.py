@@ -15,8 +15,9 @@ from kgen.codegen.elementwise.context import EntryContext, OperandContext
 from kgen.codegen.family import Parameters, Unit, Written
 from kgen.codegen.helpers import FIND_COORDINATES, OFFSET_OF
 from kgen.codegen.kernels import Parameter
-from kgen.codegen.layouts import OFFSETS_32, access_labels, call_lines, filled, struct_fields, sum_lines
+from kgen.codegen.layouts import OFFSETS_32, access_labels, call_lines, filled, struct_fields
 from kgen.codegen.limits import check_parameters
+from kgen.codegen.lines import sum_lines
 from kgen.codegen.spelling import register_type
 from kgen.ir.graph import Operand
 from kgen.partition.step import Step

@@ -329,7 +329,7 @@ def group_coordinates(schedule: ColumnSchedule, wanted: Set[int]) -> tuple[str, 
     if not schedule.chunk:
         return row_coordinates(schedule, wanted, "number")
     rank = schedule.kept + 1
-    return tuple(index_decomposition(rank, {*wanted, schedule.kept}, schedule.index_bits == 64, "number"))
+    return tuple(index_decomposition(rank, {*wanted, schedule.kept}, schedule.signed, "number"))
 
 
 def first_column(schedule: ColumnSchedule) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kgen.codegen import names
 from kgen.codegen.helpers import LOAD_STREAMING, LOAD_WORDS
-from kgen.codegen.layouts import sum_lines
+from kgen.codegen.lines import sum_lines
 from kgen.codegen.reduction.context import Declared, Value
 from kgen.codegen.spelling import storage_type
 from kgen.dtypes import DType

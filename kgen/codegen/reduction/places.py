@@ -238,11 +238,13 @@ def row_coordinates(schedule: RowSchedule, wanted: Set[int], index: str) -> tupl
         return ()
     of_chunk = {schedule.chunked, schedule.kept} if schedule.chunk and not schedule.is_column else set()
     rank = schedule.kept + (1 if of_chunk else 0)
-    return tuple(index_decomposition(rank, {*wanted, *of_chunk}, schedule.index_bits == 64, index))
+    # Products of unsigned coordinates with 64-bit strides take three instructions, of others five.
+    type_ = "unsigned int" if schedule.index_bits == 32 and not of_chunk else schedule.signed
+    return tuple(index_decomposition(rank, {*wanted, *of_chunk}, type_, index))
 
 
 def place_coordinates(schedule: RowSchedule, wanted: Set[int], index: str = "i") -> tuple[str, ...]:
     """Lines that decompose the place of an element into the coordinates that are ``wanted``."""
     if schedule.reduced == 1 or not wanted:
         return ()
-    return tuple(index_decomposition(schedule.reduced, wanted, schedule.index_bits == 64, index, ("r", "s"), "place_"))
+    return tuple(index_decomposition(schedule.reduced, wanted, schedule.signed, index, ("r", "s"), "place_"))

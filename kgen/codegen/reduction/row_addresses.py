@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from kgen.codegen import names
 from kgen.codegen.element import Writer
 from kgen.codegen.gathers import needed, row_at
-from kgen.codegen.layouts import assigned
+from kgen.codegen.lines import assigned
 from kgen.codegen.reduction.gathered_rows import GatheredRows
 from kgen.codegen.spelling import storage_type
 from kgen.dtypes import INT64
@@ -79,18 +79,13 @@ class RowAddresses:
         places, along = self._places(first), row_axis(step, first)
         codes = ["" if axis == along else writer.exprs[a].code for axis, a in enumerate(places)]
         label = self.rows.labels[first]
-        inside = writer.unique(names.inside(label))
-        row = row_at(self.rows.operand(first), self.ops[first], [self.ops[a] for a in places], codes, along, inside)
+        at, inside = writer.unique(names.offset(label)), writer.unique(names.inside(label))
+        row = row_at(self.rows.operand(first), self.ops[first], [self.ops[a] for a in places], codes, along, at, inside)
         writer.helpers += row.helpers
-        lines, terms = list(row.lines), row.terms
-        if len(rows) > 1 and len(terms) > 0:
-            offset = writer.unique(names.offset(label))
-            total = " + ".join(terms)
-            lines += assigned(f"const long long {offset}", f"{row.inside} ? {total} : 0" if row.inside else total)
-            terms = (offset,)
+        lines = list(row.lines)
         for number in rows:
-            name = f"{self._type(number)} const {names.row(self.rows.labels[number])}"
-            lines += assigned(name, row.address(names.pointer(self.rows.operand(number).name), *terms))
+            name = f"const Row<{self._type(number)}> {names.row(self.rows.labels[number])}"
+            lines += assigned(name, row.in_array(names.pointer(self.rows.operand(number).name)))
         return lines
 
     def _offset_key(self, number: int) -> tuple[object, ...]:
@@ -112,7 +107,7 @@ class RowAddresses:
 
     def _type(self, number: int) -> str:
         const = "const " if self.rows.is_read(number) else ""
-        return f"{const}{storage_type(self.rows.operand(number).dtype)}*"
+        return f"{const}{storage_type(self.rows.operand(number).dtype)}"
 
 
 def _is_nowhere(place: Op) -> bool:
