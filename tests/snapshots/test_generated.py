@@ -67,7 +67,7 @@ def test_nothing_unused(case: Case) -> None:
     for name in functions:  # compilers warn of unused variables and parameters of the host
         assert len(re.findall(rf"\b{name}\b", launcher)) > 1, name
     code = re.sub(r"//.*|\"[^\"\n]*\"", "", text)
-    functions_only = re.sub(r"^struct .*?^};$", "", code, flags=re.DOTALL | re.MULTILINE)
+    functions_only = re.sub(r"^(?:template <[^\n]*>\n)?struct .*?^};$", "", code, flags=re.DOTALL | re.MULTILINE)
     for function in re.split(r"\n}\n", functions_only):
         declared = re.findall(
             r"\b(?:const )?(?:auto|Pack<[^>]*>|(?:unsigned )?\w+)[&*]? (?:__restrict__ )?(\w+)(?= =|[,;)])", function
