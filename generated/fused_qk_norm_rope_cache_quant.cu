@@ -303,15 +303,15 @@ fused_qk_norm_rope_cache_quant_element2(const __nv_bfloat16 qkv_1_v,
 static __device__ __forceinline__ void
 fused_qk_norm_rope_cache_quant_element3(const __nv_bfloat16 qkv_1_v,
                                         const __nv_bfloat16 qkv_2_v,
-                                        const float t24,
+                                        const float t19,
                                         float& value_cache_1_v,
                                         float& value_cache_2_v)
 {
     const float a_v = to_float(qkv_1_v);
     const float b_v = to_float(qkv_2_v);
     // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
-    value_cache_1_v = a_v * t24;
-    value_cache_2_v = b_v * t24;
+    value_cache_1_v = a_v * t19;
+    value_cache_2_v = b_v * t19;
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -360,8 +360,6 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
                                              const long long size_n10,
                                              const long long size_n11,
                                              const long long size_n12,
-                                             const long long size_n13,
-                                             const long long size_n14,
                                              const long long size_n15,
                                              const fused_qk_norm_rope_cache_quant_reduce_regs64_layout layout,
                                              const unsigned int n)
@@ -503,25 +501,18 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
         const bool t14 = slot_mapping_v < 0ll;
         const long long t15 = floor_div(slot_mapping_v, size_n11);
         const long long page_v = t14 ? size_n10 : t15;
-        // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-        const bool t16 = page_v < 0ll;
-        const long long t17 = wrap_add(page_v, size_n10);
-        const long long t18 = t16 ? t17 : page_v;
         // let place = slot % size(key_cache, 1)
-        const long long t19 = wrap_mul(t15, size_n11);
-        const long long t20 = wrap_sub(slot_mapping_v, t19);
-        const long long place_v = t13 ? 0ll : t20;
+        const long long t16 = wrap_mul(t15, size_n11);
+        const long long t17 = wrap_sub(slot_mapping_v, t16);
+        const long long place_v = t13 ? 0ll : t17;
         // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-        const bool t21 = place_v < 0ll;
-        const long long t22 = wrap_add(place_v, size_n11);
-        const long long key_cache_1_place1 = t21 ? t22 : place_v;
-        const long long t23 = wrap_add(key_v, size_n12);
-        const long long key_cache_1_place2 = is_query_v ? t23 : key_v;
-        const bool key_cache_1_inside = is_inside(t18, key_cache_1_shape.extent[0]) &&
-            is_inside(key_cache_1_place1, key_cache_1_shape.extent[1]) &&
+        const long long t18 = wrap_add(key_v, size_n12);
+        const long long key_cache_1_place2 = is_query_v ? t18 : key_v;
+        const bool key_cache_1_inside = is_inside(page_v, key_cache_1_shape.extent[0]) &&
+            is_inside(place_v, key_cache_1_shape.extent[1]) &&
             is_inside(key_cache_1_place2, key_cache_1_shape.extent[2]);
         const long long key_cache_1_at = key_cache_1_inside
-            ? t18 * key_cache_1_shape.stride[0] + key_cache_1_place1 * key_cache_1_shape.stride[1]
+            ? page_v * key_cache_1_shape.stride[0] + place_v * key_cache_1_shape.stride[1]
             + key_cache_1_place2 * key_cache_1_shape.stride[2] : 0;
         const Row<__nv_fp8_e4m3> key_cache_1_row = {key_cache_1_ptr + key_cache_1_at, key_cache_1_inside};
         const Row<__nv_fp8_e4m3> key_cache_2_row = {key_cache_2_ptr + key_cache_1_at, key_cache_1_inside};
@@ -562,33 +553,25 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
 
     if (t7) {
         // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
-        const float t24 = 1.0f / v_scale_v;
+        const float t19 = 1.0f / v_scale_v;
         // let place = slot % size(key_cache, 1)
-        const bool t25 = size_n11 == 0ll;
+        const bool t20 = size_n11 == 0ll;
         // let page = slot < 0 ? size(key_cache, 0) : slot // size(key_cache, 1)
-        const bool t26 = slot_mapping_v < 0ll;
-        const long long t27 = floor_div(slot_mapping_v, size_n11);
-        const long long page_v2 = t26 ? size_n10 : t27;
-        // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-        const bool t28 = page_v2 < 0ll;
+        const bool t21 = slot_mapping_v < 0ll;
+        const long long t22 = floor_div(slot_mapping_v, size_n11);
+        const long long page_v2 = t21 ? size_n10 : t22;
         // let place = slot % size(key_cache, 1)
-        const long long t29 = wrap_mul(t27, size_n11);
-        const long long t30 = wrap_sub(slot_mapping_v, t29);
-        const long long place_v2 = t25 ? 0ll : t30;
-        // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-        const bool t31 = place_v2 < 0ll;
+        const long long t23 = wrap_mul(t22, size_n11);
+        const long long t24 = wrap_sub(slot_mapping_v, t23);
+        const long long place_v2 = t20 ? 0ll : t24;
         // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
-        const long long t32 = wrap_add(page_v2, size_n13);
-        const long long t33 = t28 ? t32 : page_v2;
-        const long long t34 = wrap_add(place_v2, size_n14);
-        const long long value_cache_1_place1 = t31 ? t34 : place_v2;
-        const long long t35 = wrap_add(value_v, size_n15);
-        const long long value_cache_1_place2 = t5 ? t35 : value_v;
-        const bool value_cache_1_inside = is_inside(t33, value_cache_1_shape.extent[0]) &&
-            is_inside(value_cache_1_place1, value_cache_1_shape.extent[1]) &&
+        const long long t25 = wrap_add(value_v, size_n15);
+        const long long value_cache_1_place2 = t5 ? t25 : value_v;
+        const bool value_cache_1_inside = is_inside(page_v2, value_cache_1_shape.extent[0]) &&
+            is_inside(place_v2, value_cache_1_shape.extent[1]) &&
             is_inside(value_cache_1_place2, value_cache_1_shape.extent[2]);
         const long long value_cache_1_at = value_cache_1_inside
-            ? t33 * value_cache_1_shape.stride[0] + value_cache_1_place1 * value_cache_1_shape.stride[1]
+            ? page_v2 * value_cache_1_shape.stride[0] + place_v2 * value_cache_1_shape.stride[1]
             + value_cache_1_place2 * value_cache_1_shape.stride[2] : 0;
         const Row<__nv_fp8_e4m3> value_cache_1_row =
             {value_cache_1_ptr + value_cache_1_at, value_cache_1_inside};
@@ -604,7 +587,7 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 fused_qk_norm_rope_cache_quant_element3(extract(qkv_1_vec, j), extract(qkv_2_vec, j),
-                                                        t24, value_cache_1_floats[j],
+                                                        t19, value_cache_1_floats[j],
                                                         value_cache_2_floats[j]);
             }
             round_group<__NV_E4M3>(value_cache_1_floats, value_cache_1_gathered);
@@ -985,8 +968,6 @@ struct Arguments {
     long long size_n10;
     long long size_n11;
     long long size_n12;
-    long long size_n13;
-    long long size_n14;
     long long size_n15;
     long long size_n2;
     long long size_n5;
@@ -1018,8 +999,8 @@ static int launch_fused_qk_norm_rope_cache_quant_reduce_regs64(const Arguments& 
                       a.q_weight_2_ptr, a.k_weight_2_ptr, a.query_1_ptr, a.query_2_ptr, a.key_cache_1_ptr,
                       a.key_cache_2_ptr, a.value_cache_1_ptr, a.value_cache_2_ptr, a.cos_sin_cache_1_shape,
                       a.query_1_shape, a.key_cache_1_shape, a.value_cache_1_shape, a.num_heads_v, a.num_kv_heads_v,
-                      a.size_n2, a.epsilon_v, a.size_n5, a.size_n10, a.size_n11, a.size_n12, a.size_n13, a.size_n14,
-                      a.size_n15, layout, (unsigned int)rows);
+                      a.size_n2, a.epsilon_v, a.size_n5, a.size_n10, a.size_n11, a.size_n12, a.size_n15, layout,
+                      (unsigned int)rows);
 }
 
 const Operand OPERANDS[] = {
@@ -1137,8 +1118,6 @@ extern "C" int fused_qk_norm_rope_cache_quant_launch(const kgen_array* qkv_array
         512,
         16,
         8,
-        512,
-        16,
         8,
         128,
         8192,

@@ -20,10 +20,8 @@ from dataclasses import replace
 from kgen.dtypes import FLOAT32, FLOAT64, INT32, DType
 from kgen.ir.builder import Builder
 from kgen.ir.graph import CastMode, Graph, Op
+from kgen.passes.conditions import Range, ranges_where
 from kgen.passes.rewrite import constant, rewrite
-
-#: The least and the greatest value; None for floats that may be anything, NaN included.
-Range = tuple[float, float] | None
 
 #: Integers up to this are the same in float32 and in Python.
 _EXACT = 1 << 24
@@ -44,7 +42,7 @@ def ranges(kernel: Graph) -> Graph:
 
     def rule(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
         for made in builder.ops[len(known) :]:
-            known.append(_range(made, [known[a] for a in made.args]))
+            known.append(_range(made, _of_arguments(builder.ops, known, made)))
         if op.name == "cast" and op.dtype in (FLOAT32, FLOAT64) and args[0].dtype.is_int:
             return _by_32_bits(builder, op, args[0], known[op.args[0]])
         if op.name in ("const", "load", "expand") or op.dtype.is_float or op.dtype.is_complex:
@@ -55,6 +53,23 @@ def ranges(kernel: Graph) -> Graph:
         return builder.const(bool(found[0]) if op.dtype.is_bool else int(found[0]), op.dtype)
 
     return rewrite(kernel, rule)
+
+
+def _of_arguments(ops: Sequence[Op], known: Sequence[Range], op: Op) -> list[Range]:
+    """The ranges of an op's arguments; of those of a ``where``, each where it is chosen."""
+    if op.name != "where":
+        return [known[a] for a in op.args]
+    condition, *chosen = op.args
+    found = (_where(ops, known, condition, a, holds=n == 0) for n, a in enumerate(chosen))
+    return [known[condition], *found]
+
+
+def _where(ops: Sequence[Op], known: Sequence[Range], condition: int, number: int, *, holds: bool) -> Range:
+    """The range of a value where a condition holds, or where it does not."""
+    given, op = ranges_where(ops, known, condition, holds), ops[number]
+    if number in given:
+        return given[number]
+    return _range(op, [given.get(a, known[a]) for a in op.args]) if given.keys() & {*op.args} else known[number]
 
 
 def _by_32_bits(builder: Builder, op: Op, argument: Op, found: Range) -> int | None:
@@ -105,10 +120,21 @@ def _integers(dtype: DType, name: str, args: Sequence[Range]) -> Range:
     if name == "and":
         highest = [end[1] for end in args if end is not None and end[0] >= 0]
         return (0, min(highest)) if highest else None
+    if name in ("floordiv", "mod"):
+        return _division(name, *args)
     function = _ARITHMETIC.get(name)
     if function is None or args[0] is None or args[1] is None:
         return None
     return _inside(dtype, [function(x, y) for x in args[0] for y in args[1]])
+
+
+def _division(name: str, of: Range, by: Range) -> Range:
+    """The range of a quotient that is rounded down, or of its remainder; both are 0 where 0 divides."""
+    if of is None or by is None or by[0] < 0:
+        return None
+    if name == "mod":
+        return 0, max(by[1] - 1, 0)
+    return (0, of[1]) if of[0] >= 0 else None
 
 
 def _inside(dtype: DType, ends: Sequence[float]) -> Range:
