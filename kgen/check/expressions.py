@@ -43,6 +43,7 @@ from kgen.syntax.tree import (
 )
 
 MAX_NESTED_CALLS = 64  # of defs
+MAX_NESTED = 80  # of expressions with a place of their own; each takes up to 8 of Python's 1,000 frames
 
 
 def named(ctx: Context, value: Value | None, name: str) -> Value | None:
@@ -62,6 +63,17 @@ def _late_value(ctx: Context, late: Late, place: Shape | None) -> Value | None:
 
 def lower(ctx: Context, scope: Scope, root: Expr) -> Value | None:
     """The value of an expression, or None after errors were reported."""
+    if ctx.written_out.depth >= MAX_NESTED:
+        message = f"indices, views, reductions and defs nest deeper than {MAX_NESTED}"
+        ctx.error("nested-too-deeply", message, root.span, hint="give an inner part a name with `let`")
+        return None
+    ctx.written_out.depth += 1
+    value = _lowered(ctx, scope, root)
+    ctx.written_out.depth -= 1
+    return value
+
+
+def _lowered(ctx: Context, scope: Scope, root: Expr) -> Value | None:
     for late in _lets_of(scope, root):  # in program order, so that this does not recurse from let to let
         _late_value(ctx, late, scope.place)
     done: dict[int, Value | None] = {}

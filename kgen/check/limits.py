@@ -18,9 +18,10 @@ class TooLarge(Exception):
 
 @dataclass(slots=True)
 class Inlined:
-    """Counts the nodes of defs that were typed."""
+    """Counts the nodes of defs that were typed, and the expressions that are being typed, one inside the other."""
 
     count: int = 0
+    depth: int = 0
 
     def add(self) -> None:
         self.count += 1

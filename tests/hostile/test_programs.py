@@ -42,6 +42,29 @@ def test_refused_with_a_code(text: str, code: str) -> None:
     assert len(str(caught.value)) < 3_000
 
 
+NESTED = {
+    "indices": lambda n: "out = x" + "[::-1]" * n,
+    "views": lambda n: "out = " + "flip(" * n + "x" + ", axis=0)" * n,
+    "views of views": lambda n: "out = " + "merge(split(" * (n // 2) + "x" + ", by=2))" * (n // 2),
+    "computed indices": lambda n: "out = " + "x[cast<int>(" * (n // 2) + "x" + ")]" * (n // 2),
+    "take": lambda n: "let i = cast<int>(x)\nout = " + "take(i, " * (n // 2) + "i" + ")" * (n // 2),
+    "reductions": lambda n: "out = " + "sum(" * n + "x" + ", axis=())" * n,
+    "arguments of defs": lambda n: "def f(a) = a * index(0)\nout = " + "f(" * (n // 2) + "x * index(0)" + ")" * (n // 2),
+    "lets that depend on their place": lambda n: "let v0 = x * index(0)\n" + "".join(
+        f"let v{k + 1} = (v{k} * index(0))[::-1] * index(0)\n" for k in range(n // 2)) + f"out = v{n // 2}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", NESTED)
+def test_nested_places(what: str) -> None:
+    """What has a place of its own is typed recursively: beyond a limit that is an error, and none of Python's stack."""
+    x = kgen.spec(8, "f32")
+    kgen.jit(NESTED[what](40)).meta(x)
+    with pytest.raises(KgenError) as caught:
+        kgen.jit(NESTED[what](240)).meta(x)
+    assert caught.value.code == "nested-too-deeply"
+
+
 ACCEPTED: dict[str, Callable[[], str]] = {
     "a mark of byte order": lambda: "\ufeffout = a",
     "carriage returns": lambda: "let t = a\r\nout = t\r\n",
