@@ -49,7 +49,10 @@ def cut(
     loads, stores = loads | kernel.gathered, stores | kernel.scattered
     sinks = [n for n, op in enumerate(kernel.ops) if op.name == "store"]
     orders = Orders(
-        frozenset(loads & stores) - kernel.stored_buffers, _whole_stores(kernel, sinks), _fills(kernel, sinks)
+        frozenset(loads & stores) - kernel.stored_buffers,
+        _other_views(kernel, stores, loads),
+        _whole_stores(kernel, sinks),
+        _fills(kernel, sinks),
     )
     fused_kernels = Fuser(tracer, orders).kernels(sinks)
     buffers = {n: None for fused in fused_kernels for n in sorted(fused.sinks) if kernel.ops[n].name != "store"}
@@ -59,6 +62,14 @@ def cut(
     made = {n: len(kernel.operands) + i for i, n in enumerate(buffers)}
     whole = replace(kernel, operands=tuple(operands))
     return whole.operands, tuple(_step(whole, tracer, fused, made) for fused in fused_kernels)
+
+
+def _other_views(kernel: Graph, stores: Iterable[int], loads: Iterable[int]) -> dict[int, set[int]]:
+    """By operand that is written, the others of its array that are read."""
+    found: dict[int, set[int]] = {}
+    for n in loads:
+        found.setdefault(kernel.base(n), set()).add(n)
+    return {n: others for n in stores if (others := found.get(kernel.base(n), set()) - {n})}
 
 
 def _whole_stores(kernel: Graph, sinks: Iterable[int]) -> dict[int, set[int]]:

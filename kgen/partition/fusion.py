@@ -1,7 +1,8 @@
 """Which sinks share a kernel, and in which order kernels run.
 
 Two rules decide the order.  A buffer is written in an earlier kernel than those that read it.  The old value of an
-argument that the program updates is read no later than in the kernel that updates it.
+argument that the program updates is read no later than in the kernel that updates it; views of it are so, too, unless
+updates would wait for each other.
 
 A kernel may update an operand that it reads only where each thread reads no elements but those that it writes.  Where
 all threads of a row read one element and one of them writes it, that is a race.
@@ -86,11 +87,13 @@ def _read(ops: Sequence[Op]) -> list[int | None]:
 class Orders:
     """What decides the order of stores.
 
-    ``updated``: the operands that the program reads and then updates.  ``stored``: by operand that is written at
-    computed places, the other stores to its array.  ``fills``: by buffer of the program, the stores to it.
+    ``updated``: the operands that the program reads and then updates.  ``views``: by operand that is written, the
+    others of its array that are read.  ``stored``: by operand that is written at computed places, the other stores to
+    its array.  ``fills``: by buffer of the program, the stores to it.
     """
 
     updated: frozenset[int]
+    views: Mapping[int, Set[int]]
     stored: Mapping[int, Set[int]]
     fills: Mapping[int, Set[int]]
 
@@ -100,6 +103,7 @@ class Fuser:
         self.tracer = tracer
         self.ops = tracer.ops
         self.updated = orders.updated
+        self.views = orders.views
         self.separates = any(op.name in ("reduce", "gather") for op in self.ops)
         self.read = _read(self.ops)
         self.stored = orders.stored
@@ -113,11 +117,15 @@ class Fuser:
         # smaller ones, so placing larger shapes first is a valid order.
         merged: frozenset[int] = frozenset()
         separate: frozenset[int] = frozenset()
+        views = self.views
         while True:
             units = self._units(stores, merged, separate)
-            kernels, stuck = self._placed(units)
+            kernels, stuck = self._placed(units, views)
             if not stuck:
                 return kernels
+            if views:
+                views = {}
+                continue
             waiting = frozenset(n for unit in stuck for n in unit.sinks if self.ops[n].name == "store")
             assert not waiting <= separate, "updates that reduce nothing have an order"
             merged, separate = merged | waiting, separate | (waiting & merged)
@@ -195,10 +203,10 @@ class Fuser:
 
     # --- order ----------------------------------------------------------------------------------------
 
-    def _placed(self, units: Sequence[Unit]) -> tuple[list[FusedKernel], list[Unit]]:
+    def _placed(self, units: Sequence[Unit], views: Mapping[int, Set[int]]) -> tuple[list[FusedKernel], list[Unit]]:
         """The kernels, and the units that could not be placed because they depend on each other."""
         after = self._after(units)
-        not_before = self._not_before(units)
+        not_before = self._not_before(units, views)
         needed = [a | b for a, b in zip(after, not_before, strict=True)]
         waiting: dict[int, list[int]] = {}
         missing = list(map(len, needed))
@@ -233,17 +241,15 @@ class Fuser:
         """The stores to the program's buffers that a unit reads."""
         return {store for read in unit.trace.reads for store in self.fills.get(read.operand, ())}
 
-    def _not_before(self, units: Sequence[Unit]) -> list[set[int]]:
-        """For each unit, the others that read the operands that it updates: none of them may run in a later kernel."""
+    def _not_before(self, units: Sequence[Unit], views: Mapping[int, Set[int]]) -> list[set[int]]:
+        """For each unit, the others that read the operands that it updates, or views of them: none of them may run in a
+        later kernel."""
         readers: dict[int, set[int]] = {}
         for i, unit in enumerate(units):
             for read in unit.trace.reads:
-                if read.operand in self.updated:
-                    readers.setdefault(read.operand, set()).add(i)
-        return [
-            {i for o in self._updates(unit.trace) for i in readers.get(o, ()) if i != me}
-            for me, unit in enumerate(units)
-        ]
+                readers.setdefault(read.operand, set()).add(i)
+        updates = [{*self._updates(unit.trace)}.union(*(views.get(o, ()) for o in unit.trace.writes)) for unit in units]
+        return [{i for o in those for i in readers.get(o, ()) if i != me} for me, those in enumerate(updates)]
 
     def _priority(self, unit: Unit) -> tuple[bool, int, int]:
         """Buffers first, then larger shapes."""

@@ -49,8 +49,8 @@ NESTED = {
     "computed indices": lambda n: "out = " + "x[cast<int>(" * (n // 2) + "x" + ")]" * (n // 2),
     "take": lambda n: "let i = cast<int>(x)\nout = " + "take(i, " * (n // 2) + "i" + ")" * (n // 2),
     "reductions": lambda n: "out = " + "sum(" * n + "x" + ", axis=())" * n,
-    "arguments of defs": lambda n: "def f(a) = a * index(0)\nout = " + "f(" * (n // 2) + "x * index(0)" + ")" * (n // 2),
-    "lets that depend on their place": lambda n: "let v0 = x * index(0)\n" + "".join(
+    "arguments": lambda n: "def f(a) = a * index(0)\nout = " + "f(" * (n // 2) + "x / index(0)" + ")" * (n // 2),
+    "lets": lambda n: "let v0 = x * index(0)\n" + "".join(
         f"let v{k + 1} = (v{k} * index(0))[::-1] * index(0)\n" for k in range(n // 2)) + f"out = v{n // 2}",
 }  # fmt: skip
 

@@ -51,6 +51,14 @@ def add_norm(res: Array, x: Array) -> list[Array]:
          lambda p: [p - p.max(1, keepdims=True), p.sum(0)]),
         ("inout p\np = p - max(p, axis=1, keepdims=true)\no = sum(p, axis=0)", (X,), 3,
          lambda p: [n := p - p.max(1, keepdims=True), n.sum(0)]),
+        # read, or updated, by parts
+        ("inout p\no = sum(p, axis=-1)\np = concat(y, y, axis=1)", (X, Y[:, :20]), 2,
+         lambda p, y: [np.concatenate([y, y], 1), p.sum(-1)]),
+        ("inout p\no = sum(p[:, 1:], axis=-1)\np = y * 2", (X, Y), 2, lambda p, y: [y * 2, p[:, 1:].sum(-1)]),
+        ("inout p\no = sum(p[:, 1:], axis=0)\np = y - max(y, axis=1, keepdims=true)", (X, Y), 2,
+         lambda p, y: [y - y.max(1, keepdims=True), p[:, 1:].sum(0)]),
+        ("inout p\no = p * 2\np = repeat(y, 2, axis=1)", (X, Y[:, :20]), 2,
+         lambda p, y: [np.repeat(y, 2, 1), p * 2]),
         # each is read for the other's update
         ("inout p\ninout q\nlet t = p\np = q\nq = t", (X, Y), 1, lambda p, q: [q, p]),
         ("inout p\ninout q\nlet t = sum(q)\nlet d = p - q\nq = d + sum(p)\np = d + t", (X, Y), 1,
