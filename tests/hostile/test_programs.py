@@ -42,7 +42,7 @@ def test_refused_with_a_code(text: str, code: str) -> None:
     assert len(str(caught.value)) < 3_000
 
 
-NESTED = {
+NESTED: dict[str, Callable[[int], str]] = {
     "indices": lambda n: "out = x" + "[::-1]" * n,
     "views": lambda n: "out = " + "flip(" * n + "x" + ", axis=0)" * n,
     "views of views": lambda n: "out = " + "merge(split(" * (n // 2) + "x" + ", by=2))" * (n // 2),
