@@ -68,17 +68,17 @@ black_scholes_element(const double spot_v,
     // let discounted = strike * exp(-rate * years)
     const double discounted_v = strike_v * exp(-rate_v * years_v);
     // call_price = spot * cdf(d1) - discounted * cdf(d2)
-    const double t2 = -d1_v / 1.4142135623730951;
-    const double t3 = erfc(fabs(t2));
-    const double t4 = 2.0 - t3;
-    const bool t5 = t2 < 0.0;
-    const double t6 = -d2_v / 1.4142135623730951;
-    const double t7 = erfc(fabs(t6));
-    const double t8 = 2.0 - t7;
-    const bool t9 = t6 < 0.0;
-    call_price_v = spot_v * (0.5 * (t5 ? t4 : t3)) - discounted_v * (0.5 * (t9 ? t8 : t7));
+    const double quotient_v = -d1_v / 1.4142135623730951;
+    const double erfc_v = erfc(fabs(quotient_v));
+    const double t2 = 2.0 - erfc_v;
+    const bool t3 = quotient_v < 0.0;
+    const double quotient_v2 = -d2_v / 1.4142135623730951;
+    const double erfc_v2 = erfc(fabs(quotient_v2));
+    const double t4 = 2.0 - erfc_v2;
+    const bool t5 = quotient_v2 < 0.0;
+    call_price_v = spot_v * (0.5 * (t3 ? t2 : erfc_v)) - discounted_v * (0.5 * (t5 ? t4 : erfc_v2));
     // put_price  = discounted * cdf(-d2) - spot * cdf(-d1)
-    put_price_v = discounted_v * (0.5 * (t9 ? t7 : t8)) - spot_v * (0.5 * (t5 ? t3 : t4));
+    put_price_v = discounted_v * (0.5 * (t5 ? erfc_v2 : t4)) - spot_v * (0.5 * (t3 ? erfc_v : t2));
 }
 
 // Operands in memory order, 2 elements a thread.

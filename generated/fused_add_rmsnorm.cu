@@ -111,7 +111,7 @@ static __device__ __forceinline__ void
 fused_add_rmsnorm_element(const __nv_bfloat16 residual_v,
                           const __nv_bfloat16 x_v,
                           const __nv_bfloat16 weight_v,
-                          const float t2,
+                          const float rsqrt_v,
                           __nv_bfloat16& residual_new,
                           __nv_bfloat16& y_v)
 {
@@ -119,7 +119,7 @@ fused_add_rmsnorm_element(const __nv_bfloat16 residual_v,
     const __nv_bfloat16 residual_out = __float2bfloat16_rn(to_float(residual_v) + to_float(x_v));
     residual_new = residual_out;
     // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
-    y_v = __float2bfloat16_rn(to_float(residual_out) * t2 * to_float(weight_v));
+    y_v = __float2bfloat16_rn(to_float(residual_out) * rsqrt_v * to_float(weight_v));
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -193,8 +193,7 @@ fused_add_rmsnorm_reduce_regs4096(__nv_bfloat16* __restrict__ residual_ptr,
     }
     const float mean_v = mean_acc.mean(layout.width);
     // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
-    const float t = mean_v + eps_v;
-    const float t2 = rsqrtf(t);
+    const float rsqrt_v = rsqrtf(mean_v + eps_v);
 
     #pragma unroll
     for (int v = 0; v < 2; ++v) {
@@ -208,7 +207,7 @@ fused_add_rmsnorm_reduce_regs4096(__nv_bfloat16* __restrict__ residual_ptr,
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 fused_add_rmsnorm_element(extract(residual_vec[v], j), extract(x_vec[v], j),
-                                          extract(weight_vec[v], j), t2, residual_newvec.at[j],
+                                          extract(weight_vec[v], j), rsqrt_v, residual_newvec.at[j],
                                           y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(residual_row + i) = residual_newvec;

@@ -66,22 +66,22 @@ fused_add_rmsnorm_gaps_pass(const float residual_v,
                             float& residual_kept)
 {
     // residual = residual + x
-    const float t = residual_v + x_v;
+    const float residual_out = residual_v + x_v;
     // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
-    mean_acc.add(t * t);
-    residual_kept = t;
+    mean_acc.add(residual_out * residual_out);
+    residual_kept = residual_out;
 }
 
 // One element of residual and y.
 static __device__ __forceinline__ void
 fused_add_rmsnorm_gaps_element(const float weight_v,
                                const float residual_v,
-                               const float t2,
+                               const float rsqrt_v,
                                float& residual_new,
                                float& y_v)
 {
     // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
-    y_v = residual_v * t2 * weight_v;
+    y_v = residual_v * rsqrt_v * weight_v;
     // residual = residual + x
     residual_new = residual_v;
 }
@@ -145,14 +145,13 @@ fused_add_rmsnorm_gaps_reduce_regs24(float* __restrict__ residual_ptr,
     }
     const float mean_v = mean_acc.mean(layout.width);
     // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
-    const float t = mean_v + eps_v;
-    const float t2 = rsqrtf(t);
+    const float rsqrt_v = rsqrtf(mean_v + eps_v);
 
     #pragma unroll
     for (int v = 0; v < 3; ++v) {
         const int i = v * 8 + thread;
         if (i < width) {
-            fused_add_rmsnorm_gaps_element(weight_in[v], residual_kept[v], t2, residual_row[i],
+            fused_add_rmsnorm_gaps_element(weight_in[v], residual_kept[v], rsqrt_v, residual_row[i],
                                            y_row[i]);
         }
     }

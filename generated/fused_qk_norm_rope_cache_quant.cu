@@ -276,7 +276,7 @@ fused_qk_norm_rope_cache_quant_element2(const __nv_bfloat16 qkv_1_v,
                                         const __nv_bfloat16 k_weight_2_v,
                                         const float scale_v,
                                         const bool is_query_v,
-                                        const float t12,
+                                        const float quotient_v,
                                         const __nv_bfloat16 cos_sin_cache_1_v,
                                         const __nv_bfloat16 cos_sin_cache_2_v,
                                         float& key_cache_1_v,
@@ -295,23 +295,23 @@ fused_qk_norm_rope_cache_quant_element2(const __nv_bfloat16 qkv_1_v,
     // let v = b * scale * (is_query ? q_weight[h:] : k_weight[h:])
     const float v_v = b_v * scale_v * (is_query_v ? q_weight_2_f32 : k_weight_2_f32);
     // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-    key_cache_1_v = (u_v * cos_v - v_v * sin_v) * t12;
-    key_cache_2_v = (v_v * cos_v + u_v * sin_v) * t12;
+    key_cache_1_v = (u_v * cos_v - v_v * sin_v) * quotient_v;
+    key_cache_2_v = (v_v * cos_v + u_v * sin_v) * quotient_v;
 }
 
 // One element of value_cache_1 and value_cache_2.
 static __device__ __forceinline__ void
 fused_qk_norm_rope_cache_quant_element3(const __nv_bfloat16 qkv_1_v,
                                         const __nv_bfloat16 qkv_2_v,
-                                        const float t19,
+                                        const float quotient_v3,
                                         float& value_cache_1_v,
                                         float& value_cache_2_v)
 {
     const float a_v = to_float(qkv_1_v);
     const float b_v = to_float(qkv_2_v);
     // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
-    value_cache_1_v = a_v * t19;
-    value_cache_2_v = b_v * t19;
+    value_cache_1_v = a_v * quotient_v3;
+    value_cache_2_v = b_v * quotient_v3;
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -385,26 +385,19 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
     const long long index0 = c1;
     const long long slot_mapping_v = slot_mapping_ptr[c0 * layout.positions_stride[0]
         + c1 * layout.positions_stride[1]];
-    // let scale = rsqrt(sum(a ** 2 + b ** 2, axis=-1, keepdims=true) / size(qkv, -1) + epsilon)
-    const float t = (float)size_n2;
     // let key = head - num_heads
-    const long long t2 = (long long)num_heads_v;
-    const long long key_v = wrap_sub(index1, t2);
+    const long long key_v = wrap_sub(index1, (long long)num_heads_v);
     // let is_query = key < 0
     const bool is_query_v = key_v < 0ll;
     // let value = key - num_kv_heads
-    const long long t3 = (long long)num_kv_heads_v;
-    const long long value_v = wrap_sub(key_v, t3);
+    const long long value_v = wrap_sub(key_v, (long long)num_kv_heads_v);
     // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-    const bool t4 = key_v >= 0ll;
-    const bool t5 = value_v < 0ll;
-    const bool t6 = t4 && t5;
+    const bool t = value_v < 0ll;
+    const bool t2 = key_v >= 0ll && t;
     // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
-    const bool t7 = value_v >= 0ll;
+    const bool t3 = value_v >= 0ll;
     // let cos = expand(cos_sin_cache[positions, :h], axis=1)
-    const bool t8 = positions_v < 0ll;
-    const long long t9 = wrap_add(positions_v, size_n5);
-    const long long cos_sin_cache_1_place0 = t8 ? t9 : positions_v;
+    const long long cos_sin_cache_1_place0 = positions_v < 0ll ? wrap_add(positions_v, size_n5) : positions_v;
     const bool cos_sin_cache_1_inside = is_inside(cos_sin_cache_1_place0, cos_sin_cache_1_shape.extent[0]);
     const long long cos_sin_cache_1_at = cos_sin_cache_1_inside
         ? cos_sin_cache_1_place0 * cos_sin_cache_1_shape.stride[0] : 0;
@@ -450,9 +443,7 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
     }
     const float sum_v = sum_acc.result();
     // let scale = rsqrt(sum(a ** 2 + b ** 2, axis=-1, keepdims=true) / size(qkv, -1) + epsilon)
-    const float t10 = sum_v / t;
-    const float t11 = t10 + epsilon_v;
-    const float scale_v = rsqrtf(t11);
+    const float scale_v = rsqrtf(sum_v / (float)size_n2 + epsilon_v);
 
     if (is_query_v) {
         const bool query_1_inside = is_inside(index0, query_1_shape.extent[0]) &&
@@ -492,22 +483,16 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
         }
     }
 
-    if (t6) {
+    if (t2) {
         // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-        const float t12 = 1.0f / k_scale_v;
-        // let place = slot % size(key_cache, 1)
-        const bool t13 = size_n11 == 0ll;
+        const float quotient_v = 1.0f / k_scale_v;
         // let page = slot < 0 ? size(key_cache, 0) : slot // size(key_cache, 1)
-        const bool t14 = slot_mapping_v < 0ll;
-        const long long t15 = floor_div(slot_mapping_v, size_n11);
-        const long long page_v = t14 ? size_n10 : t15;
+        const long long quotient_v2 = floor_div(slot_mapping_v, size_n11);
+        const long long page_v = slot_mapping_v < 0ll ? size_n10 : quotient_v2;
         // let place = slot % size(key_cache, 1)
-        const long long t16 = wrap_mul(t15, size_n11);
-        const long long t17 = wrap_sub(slot_mapping_v, t16);
-        const long long place_v = t13 ? 0ll : t17;
+        const long long place_v = size_n11 == 0ll ? 0ll : wrap_sub(slot_mapping_v, wrap_mul(quotient_v2, size_n11));
         // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-        const long long t18 = wrap_add(key_v, size_n12);
-        const long long key_cache_1_place2 = is_query_v ? t18 : key_v;
+        const long long key_cache_1_place2 = is_query_v ? wrap_add(key_v, size_n12) : key_v;
         const bool key_cache_1_inside = is_inside(page_v, key_cache_1_shape.extent[0]) &&
             is_inside(place_v, key_cache_1_shape.extent[1]) &&
             is_inside(key_cache_1_place2, key_cache_1_shape.extent[2]);
@@ -536,7 +521,8 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
                                                         extract(k_weight_1_vec, j),
                                                         extract(q_weight_2_vec, j),
                                                         extract(k_weight_2_vec, j), scale_v, is_query_v,
-                                                        t12, extract(cos_sin_cache_1_gathered, j),
+                                                        quotient_v,
+                                                        extract(cos_sin_cache_1_gathered, j),
                                                         extract(cos_sin_cache_2_gathered, j),
                                                         key_cache_1_floats[j], key_cache_2_floats[j]);
             }
@@ -551,22 +537,16 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
         }
     }
 
-    if (t7) {
+    if (t3) {
         // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
-        const float t19 = 1.0f / v_scale_v;
-        // let place = slot % size(key_cache, 1)
-        const bool t20 = size_n11 == 0ll;
+        const float quotient_v3 = 1.0f / v_scale_v;
         // let page = slot < 0 ? size(key_cache, 0) : slot // size(key_cache, 1)
-        const bool t21 = slot_mapping_v < 0ll;
-        const long long t22 = floor_div(slot_mapping_v, size_n11);
-        const long long page_v2 = t21 ? size_n10 : t22;
+        const long long quotient_v4 = floor_div(slot_mapping_v, size_n11);
+        const long long page_v2 = slot_mapping_v < 0ll ? size_n10 : quotient_v4;
         // let place = slot % size(key_cache, 1)
-        const long long t23 = wrap_mul(t22, size_n11);
-        const long long t24 = wrap_sub(slot_mapping_v, t23);
-        const long long place_v2 = t20 ? 0ll : t24;
+        const long long place_v2 = size_n11 == 0ll ? 0ll : wrap_sub(slot_mapping_v, wrap_mul(quotient_v4, size_n11));
         // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
-        const long long t25 = wrap_add(value_v, size_n15);
-        const long long value_cache_1_place2 = t5 ? t25 : value_v;
+        const long long value_cache_1_place2 = t ? wrap_add(value_v, size_n15) : value_v;
         const bool value_cache_1_inside = is_inside(page_v2, value_cache_1_shape.extent[0]) &&
             is_inside(place_v2, value_cache_1_shape.extent[1]) &&
             is_inside(value_cache_1_place2, value_cache_1_shape.extent[2]);
@@ -587,7 +567,7 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 fused_qk_norm_rope_cache_quant_element3(extract(qkv_1_vec, j), extract(qkv_2_vec, j),
-                                                        t19, value_cache_1_floats[j],
+                                                        quotient_v3, value_cache_1_floats[j],
                                                         value_cache_2_floats[j]);
             }
             round_group<__NV_E4M3>(value_cache_1_floats, value_cache_1_gathered);

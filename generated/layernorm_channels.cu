@@ -117,13 +117,13 @@ layernorm_channels_element(const __nv_bfloat16 x_v,
                            const __nv_bfloat16 weight_v,
                            const __nv_bfloat16 bias_v,
                            const float mean_v,
-                           const float t2,
+                           const float rsqrt_v,
                            __nv_bfloat16& y_v)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
     const float d_v = to_float(x_v) - mean_v;
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
-    y_v = __float2bfloat16_rn(d_v * t2 * to_float(weight_v) + to_float(bias_v));
+    y_v = __float2bfloat16_rn(d_v * rsqrt_v * to_float(weight_v) + to_float(bias_v));
 }
 
 // Where the columns lie; strides and steps in elements.
@@ -225,7 +225,7 @@ layernorm_channels_columns_regs96(const __nv_bfloat16* x_ptr,
 
     __shared__ Sum<float> mean2_warp_partials[1024];
     Sum<float> mean2_acc[8];
-    float t2[8];
+    float rsqrt_v[8];
     #pragma unroll
     for (int j = 0; j < 8; ++j) {
         mean2_acc[j] = Sum<float>::identity();
@@ -267,8 +267,7 @@ layernorm_channels_columns_regs96(const __nv_bfloat16* x_ptr,
         mean2_acc[j] = mean2_warp_partials[j * 16 + across];
         const float mean2_v = mean2_acc[j].mean(layout.height);
         // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
-        const float t = mean2_v + eps_v;
-        t2[j] = rsqrtf(t);
+        rsqrt_v[j] = rsqrtf(mean2_v + eps_v);
     }
 
     if (!live) {
@@ -285,8 +284,8 @@ layernorm_channels_columns_regs96(const __nv_bfloat16* x_ptr,
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                layernorm_channels_element(extract(x_vec[v], j), weight_in, bias_in, mean_v[j], t2[j],
-                                           y_vec.at[j]);
+                layernorm_channels_element(extract(x_vec[v], j), weight_in, bias_in, mean_v[j],
+                                           rsqrt_v[j], y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_column + i * layout.y_step[0]) = y_vec;
         }

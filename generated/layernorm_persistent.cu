@@ -298,13 +298,13 @@ layernorm_persistent_element(const __nv_bfloat16 x_v,
                              const __nv_bfloat16 weight_v,
                              const __nv_bfloat16 bias_v,
                              const float mean_v,
-                             const float t2,
+                             const float rsqrt_v,
                              __nv_bfloat16& y_v)
 {
     // let d = x - mean(x, axis=-1, keepdims=true)
     const float d_v = to_float(x_v) - mean_v;
     // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
-    y_v = __float2bfloat16_rn(d_v * t2 * to_float(weight_v) + to_float(bias_v));
+    y_v = __float2bfloat16_rn(d_v * rsqrt_v * to_float(weight_v) + to_float(bias_v));
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -430,8 +430,7 @@ layernorm_persistent_reduce_regs131072_persistent(const __nv_bfloat16* x_ptr,
         const float mean_v = var_acc.mean;
         const float var_v = var_acc.variance(layout.width);
         // y = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + eps) * weight + bias
-        const float t = var_v + eps_v;
-        const float t2 = rsqrtf(t);
+        const float rsqrt_v = rsqrtf(var_v + eps_v);
 
         #pragma unroll
         for (int v = 0; v < 8; ++v) {
@@ -444,7 +443,7 @@ layernorm_persistent_reduce_regs131072_persistent(const __nv_bfloat16* x_ptr,
                 #pragma unroll
                 for (int j = 0; j < 8; ++j) {
                     layernorm_persistent_element(extract(x_vec[v], j), extract(weight_vec, j),
-                                                 extract(bias_vec, j), mean_v, t2, y_vec.at[j]);
+                                                 extract(bias_vec, j), mean_v, rsqrt_v, y_vec.at[j]);
                 }
                 *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
             }

@@ -76,12 +76,13 @@ static __device__ __forceinline__ void
 mish_f32_element(const float x_v, float& y_v, float& dy_v)
 {
     // let t = tanh(softplus(x))
-    const float t = expf(-fabsf(x_v));
-    const float t_v = tanhf(nan_max(x_v, 0.0f) + log1pf(t));
+    const float exp_v = expf(-fabsf(x_v));
+    const float t_v = tanhf(nan_max(x_v, 0.0f) + log1pf(exp_v));
     // y     = x * t
     y_v = x_v * t_v;
     // dy    = t + x * sigmoid(x) * (1 - t * t)
-    dy_v = t_v + x_v * divide_by_one_plus(x_v < 0.0f ? t : 1.0f, 1.0f + t) * (1.0f - t_v * t_v);
+    const float t = x_v * divide_by_one_plus(x_v < 0.0f ? exp_v : 1.0f, 1.0f + exp_v);
+    dy_v = t_v + t * (1.0f - t_v * t_v);
 }
 
 // Operands in memory order, 4 elements a thread.

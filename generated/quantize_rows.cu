@@ -173,14 +173,14 @@ quantize_rows_pass(const __nv_bfloat16 x_v, Max<float>& max_acc)
 template <bool UseReciprocal>
 static __device__ __forceinline__ void
 quantize_rows_element(const __nv_bfloat16 x_v,
-                      const float t2,
-                      const float t2_reciprocal,
+                      const float scale_out,
+                      const float scale_out_reciprocal,
                       bool& is_exact,
                       signed char& q_v)
 {
     // q = cast<i8, sat, rne>(x / scale)
-    const float t = divide<UseReciprocal>(to_float(x_v), t2, t2_reciprocal, is_exact);
-    q_v = (signed char)min(max(__float2int_rn(t), -128), 127);
+    const float quotient_v = divide<UseReciprocal>(to_float(x_v), scale_out, scale_out_reciprocal, is_exact);
+    q_v = (signed char)min(max(__float2int_rn(quotient_v), -128), 127);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -245,9 +245,8 @@ quantize_rows_reduce_regs4096(const __nv_bfloat16* x_ptr,
     }
     const float max_v = max_acc.result();
     // scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 127
-    const float t = nan_max(max_v, 1e-12f);
-    const float t2 = divide(t, 127.0f, 0.007874016f);
-    const float t2_reciprocal = reciprocal(t2);
+    const float scale_out = divide(nan_max(max_v, 1e-12f), 127.0f, 0.007874016f);
+    const float scale_out_reciprocal = reciprocal(scale_out);
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
@@ -255,17 +254,17 @@ quantize_rows_reduce_regs4096(const __nv_bfloat16* x_ptr,
         if (v < 3 || i < layout.width) {
             keep_packed(x_vec[v]);
             Pack<signed char, 8, 8> q_vec;
-            bool is_exact = t2_reciprocal == t2_reciprocal;
+            bool is_exact = scale_out_reciprocal == scale_out_reciprocal;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                quantize_rows_element<true>(extract(x_vec[v], j), t2, t2_reciprocal, is_exact,
-                                            q_vec.at[j]);
+                quantize_rows_element<true>(extract(x_vec[v], j), scale_out, scale_out_reciprocal,
+                                            is_exact, q_vec.at[j]);
             }
             if (!is_exact) {
                 #pragma unroll
                 for (int j = 0; j < 8; ++j) {
-                    quantize_rows_element<false>(extract(x_vec[v], j), t2, t2_reciprocal, is_exact,
-                                                 q_vec.at[j]);
+                    quantize_rows_element<false>(extract(x_vec[v], j), scale_out, scale_out_reciprocal,
+                                                 is_exact, q_vec.at[j]);
                 }
             }
             store_words(q_row + i, q_vec);
@@ -273,7 +272,7 @@ quantize_rows_reduce_regs4096(const __nv_bfloat16* x_ptr,
     }
 
     if (thread == 0) {
-        scale_ptr[row * layout.scale_stride[0]] = t2;
+        scale_ptr[row * layout.scale_stride[0]] = scale_out;
     }
     let_next_kernel_start();
 }

@@ -188,12 +188,12 @@ quantize_rows_fp8_pass(const __nv_bfloat16 x_v, Max<float>& max_acc)
 template <bool UseReciprocal>
 static __device__ __forceinline__ void
 quantize_rows_fp8_element(const __nv_bfloat16 x_v,
-                          const float t2,
-                          const float t2_reciprocal,
+                          const float scale_out,
+                          const float scale_out_reciprocal,
                           float& q_v)
 {
     // q = cast<float8_e4m3fn, sat>(x / scale)
-    q_v = quotient<UseReciprocal>(to_float(x_v), t2, t2_reciprocal);
+    q_v = quotient<UseReciprocal>(to_float(x_v), scale_out, scale_out_reciprocal);
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -258,9 +258,8 @@ quantize_rows_fp8_reduce_regs4096(const __nv_bfloat16* x_ptr,
     }
     const float max_v = max_acc.result();
     // scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 448
-    const float t = nan_max(max_v, 1e-12f);
-    const float t2 = divide(t, 448.0f, 0.002232143f);
-    const float t2_reciprocal = positive_reciprocal(t2);
+    const float scale_out = divide(nan_max(max_v, 1e-12f), 448.0f, 0.002232143f);
+    const float scale_out_reciprocal = positive_reciprocal(scale_out);
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
@@ -269,16 +268,18 @@ quantize_rows_fp8_reduce_regs4096(const __nv_bfloat16* x_ptr,
             keep_packed(x_vec[v]);
             Pack<__nv_fp8_e4m3, 8, 8> q_vec;
             float q_floats[8];
-            bool is_exact = t2_reciprocal == t2_reciprocal;
+            bool is_exact = scale_out_reciprocal == scale_out_reciprocal;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                quantize_rows_fp8_element<true>(extract(x_vec[v], j), t2, t2_reciprocal, q_floats[j]);
+                quantize_rows_fp8_element<true>(extract(x_vec[v], j), scale_out, scale_out_reciprocal,
+                                                q_floats[j]);
             }
             is_exact = is_exact & round_group<__NV_E4M3>(q_floats, q_vec);
             if (!is_exact) {
                 #pragma unroll
                 for (int j = 0; j < 8; ++j) {
-                    quantize_rows_fp8_element<false>(extract(x_vec[v], j), t2, t2_reciprocal, q_floats[j]);
+                    quantize_rows_fp8_element<false>(extract(x_vec[v], j), scale_out, scale_out_reciprocal,
+                                                     q_floats[j]);
                 }
                 round_group<__NV_E4M3>(q_floats, q_vec);
             }
@@ -287,7 +288,7 @@ quantize_rows_fp8_reduce_regs4096(const __nv_bfloat16* x_ptr,
     }
 
     if (thread == 0) {
-        scale_ptr[row * layout.scale_stride[0]] = t2;
+        scale_ptr[row * layout.scale_stride[0]] = scale_out;
     }
     let_next_kernel_start();
 }

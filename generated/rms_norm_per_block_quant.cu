@@ -217,13 +217,13 @@ rms_norm_per_block_quant_pass1(const __nv_bfloat16 x_1_v, Sum<float>& mean_acc)
 static __device__ __forceinline__ void
 rms_norm_per_block_quant_pass2(const __nv_bfloat16 x_1_v,
                                const __nv_bfloat16 weight_1_v,
-                               const float t2,
+                               const float rsqrt_v,
                                Max<float>& max_acc,
                                float& y_kept)
 {
     const float v_v = to_float(x_1_v);
     // let y = v * rsqrt(mean(cast<float>(v) ** 2, axis=(-2, -1), keepdims=true) + epsilon) * split(weight, by=128)
-    const float y_v = v_v * t2 * to_float(weight_1_v);
+    const float y_v = v_v * rsqrt_v * to_float(weight_1_v);
     // scale: float = max(max(abs(y), axis=-1), 1e-12) / 448
     max_acc.add(fabsf(y_v));
     y_kept = y_v;
@@ -313,8 +313,7 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
     }
     const float mean_v = mean_acc.mean(layout.width);
     // let y = v * rsqrt(mean(cast<float>(v) ** 2, axis=(-2, -1), keepdims=true) + epsilon) * split(weight, by=128)
-    const float t = mean_v + epsilon_v;
-    const float t2 = rsqrtf(t);
+    const float rsqrt_v = rsqrtf(mean_v + epsilon_v);
 
     auto max_acc = Max<float>::identity();
     #pragma unroll
@@ -324,8 +323,8 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
             keep_packed(weight_1_vec[v]);
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                rms_norm_per_block_quant_pass2(extract(x_1_vec[v], j), extract(weight_1_vec[v], j), t2,
-                                               max_acc, y_kept[v][j]);
+                rms_norm_per_block_quant_pass2(extract(x_1_vec[v], j), extract(weight_1_vec[v], j),
+                                               rsqrt_v, max_acc, y_kept[v][j]);
             }
         }
     }
@@ -337,8 +336,7 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
 
     const float max_v = max_acc.result();
     // scale: float = max(max(abs(y), axis=-1), 1e-12) / 448
-    const float t3 = nan_max(max_v, 1e-12f);
-    const float scale_out = divide(t3, 448.0f, 0.002232143f);
+    const float scale_out = divide(nan_max(max_v, 1e-12f), 448.0f, 0.002232143f);
     const float scale_out_reciprocal = positive_reciprocal(scale_out);
 
     #pragma unroll

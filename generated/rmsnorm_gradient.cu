@@ -187,7 +187,7 @@ rmsnorm_gradient_x_grad_element(const float x_f32_v,
                                 const float weight_f32_v,
                                 const float y_grad_f32_v,
                                 const float v2_v,
-                                const float t7,
+                                const float t,
                                 __nv_bfloat16& x_grad_v,
                                 float& weight_grad_sum)
 {
@@ -196,7 +196,7 @@ rmsnorm_gradient_x_grad_element(const float x_f32_v,
     // let v1_grad = y_grad * weight
     const float v1_grad_v = y_grad_f32_v * weight_f32_v;
     // x_grad = 2 * v3_grad * x + v1_grad * v2
-    x_grad_v = __float2bfloat16_rn(t7 * x_f32_v + v1_grad_v * v2_v);
+    x_grad_v = __float2bfloat16_rn(t * x_f32_v + v1_grad_v * v2_v);
     weight_grad_sum += y_grad_f32_v * v1_v;
 }
 
@@ -262,8 +262,6 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
             prefetch_row(y_grad_ptr + (row + 2 * gridDim.x) * layout.x_grad_stride[0], 8192);
         }
         __nv_bfloat16* const x_grad_row = x_grad_ptr + row * layout.x_grad_stride[0];
-        // let v3_grad = -0.5 * sum(v1_grad * x, axis=1, keepdims=true) * v2 * v2 * v2 / size(x, 1)
-        const float t = (float)4096ll;
 
         float x_f32_kept[2][8];
         float y_grad_f32_kept[2][8];
@@ -322,16 +320,11 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
         const float mean_v = mean_acc.mean(4096);
         const float sum_v = sum_acc.result();
         // let v2 = rsqrt(mean(x * x, axis=-1, keepdims=true) + eps)
-        const float t2 = mean_v + eps_v;
-        const float v2_v = rsqrtf(t2);
+        const float v2_v = rsqrtf(mean_v + eps_v);
         // let v3_grad = -0.5 * sum(v1_grad * x, axis=1, keepdims=true) * v2 * v2 * v2 / size(x, 1)
-        const float t3 = -0.5f * sum_v;
-        const float t4 = t3 * v2_v;
-        const float t5 = t4 * v2_v;
-        const float t6 = t5 * v2_v;
-        const float v3_grad_v = t6 / t;
+        const float v3_grad_v = -0.5f * sum_v * v2_v * v2_v * v2_v / (float)4096ll;
         // x_grad = 2 * v3_grad * x + v1_grad * v2
-        const float t7 = 2.0f * v3_grad_v;
+        const float t = 2.0f * v3_grad_v;
 
         #pragma unroll
         for (int v = 0; v < 2; ++v) {
@@ -340,7 +333,7 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 rmsnorm_gradient_x_grad_element(x_f32_kept[v][j], weight_f32_kept[v][j],
-                                                y_grad_f32_kept[v][j], v2_v, t7, x_grad_vec.at[j],
+                                                y_grad_f32_kept[v][j], v2_v, t, x_grad_vec.at[j],
                                                 weight_grad_sum[v].at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(x_grad_row + i) = x_grad_vec;

@@ -137,10 +137,10 @@ rmsnorm_odd_pass(const __nv_bfloat16 x_v, Sum<float>& mean_acc)
 static __device__ __forceinline__ void
 rmsnorm_odd_element(const __nv_bfloat16 x_v,
                     const __nv_bfloat16 weight_v,
-                    const float t2,
+                    const float rsqrt_v,
                     __nv_bfloat16& y_v)
 {
-    y_v = __float2bfloat16_rn(to_float(x_v) * t2 * to_float(weight_v));
+    y_v = __float2bfloat16_rn(to_float(x_v) * rsqrt_v * to_float(weight_v));
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -216,8 +216,7 @@ rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
         mean_acc.merge(mean_acc.shuffle_xor(d));
     }
     const float mean_v = mean_acc.mean(layout.width);
-    const float t = mean_v + eps_v;
-    const float t2 = rsqrtf(t);
+    const float rsqrt_v = rsqrtf(mean_v + eps_v);
 
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
@@ -228,14 +227,14 @@ rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                rmsnorm_odd_element(extract(x_vec[v], j), extract(weight_vec, j), t2, y_vec.at[j]);
+                rmsnorm_odd_element(extract(x_vec[v], j), extract(weight_vec, j), rsqrt_v, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
     if (thread < edges) {
         const __nv_bfloat16 weight_in = weight_ptr[e];
-        rmsnorm_odd_element(x_in, weight_in, t2, y_row[e]);
+        rmsnorm_odd_element(x_in, weight_in, rsqrt_v, y_row[e]);
     }
 }
 

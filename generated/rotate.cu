@@ -40,9 +40,9 @@ static __device__ __forceinline__ void let_next_kernel_start()
 static __device__ __forceinline__ void
 rotate_element(const float2 z_v, const float theta_v, float2& out_v)
 {
-    const float t = cosf(theta_v);
-    const float t2 = sinf(theta_v);
-    out_v = make_float2(z_v.x * t - z_v.y * t2, z_v.x * t2 + z_v.y * t);
+    const float cos_v = cosf(theta_v);
+    const float sin_v = sinf(theta_v);
+    out_v = make_float2(z_v.x * cos_v - z_v.y * sin_v, z_v.x * sin_v + z_v.y * cos_v);
 }
 
 // Operands in memory order, 2 elements a thread.

@@ -34,9 +34,9 @@ static __device__ __forceinline__ void let_next_kernel_start()
 static __device__ __forceinline__ void
 rotate_c128_element(const double2 z_v, const double theta_v, double2& out_v)
 {
-    const double t = cos(theta_v);
-    const double t2 = sin(theta_v);
-    out_v = make_double2(z_v.x * t - z_v.y * t2, z_v.x * t2 + z_v.y * t);
+    const double cos_v = cos(theta_v);
+    const double sin_v = sin(theta_v);
+    out_v = make_double2(z_v.x * cos_v - z_v.y * sin_v, z_v.x * sin_v + z_v.y * cos_v);
 }
 
 // Operands in memory order, one element a thread.

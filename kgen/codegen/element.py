@@ -1,7 +1,7 @@
 """The device function of one element: IR ops as CUDA expressions.
 
 A value that is used once is written where it is used, as long as the line is not too long.  Other values get a line
-and a name: the user's, or ``t0, t1, ...``.
+and a name: the user's, that of the function that computes it, or ``t, t2, ...``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults, spell_sho
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
 from kgen.dtypes import INT64, DType
 from kgen.ir.graph import Gather, IndexMap, Op, Scatter
+from kgen.ir.ops import BRANCHING
 from kgen.partition.step import Step
 from kgen.records import dataclass
 
@@ -35,6 +36,7 @@ MIN_NAMED = 24  # shorter operands of an expression get no line of their own
 PRIMARY = Level.PRIMARY
 _BITWISE = frozenset({"and", "or", "xor"})
 _SINKS = frozenset({"store", "reduce"})  # ops that take a value and are no expression
+_RESULTS = {"div": "quotient", "floordiv": "quotient", "mod": "remainder"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,8 @@ class Writer:
     elements of a thread.  ``short``: values that only go into results of 16 bits.  ``accumulators``: the
     dtypes in which updates of operands are combined that first go elsewhere than to memory.  ``rounded``: the
     stores of floats that are rounded with the others of their group.  ``places``: what each written operand is assigned
-    to.  ``define``: how a named value is defined.
+    to.  ``define``: how a named value is defined.  ``results``: the outputs that values are stored to.
+    ``given_names``: those of the program.
     """
 
     step: Step
@@ -94,6 +97,8 @@ class Writer:
     headers: list[str] = field(default_factory=list)
     origins: list[Statement | None] = field(default_factory=list)
     outputs: set[str] = field(default_factory=set)
+    results: dict[Op, str] = field(default_factory=dict)
+    given_names: frozenset[str | None] = frozenset()
     shown: Statement | None = None
     selects: bool = False
     wanted: frozenset[int] = frozenset()
@@ -184,6 +189,10 @@ class Writer:
         self.origins = self._origins()
         self.selects = any(graph.ops[number].name == "where" for number in numbers)
         self.outputs = {graph.operands[number].name for number in self.step.written}
+        stored = ((graph.ops[o.args[0]], o.attr) for o in graph.ops if o.name == "store")
+        self.results = {op: graph.operands[at.operand].name for op, at in stored if isinstance(at, IndexMap)}
+        arguments = {*(o.name for o in graph.operands), *(s.name for s in graph.scalars)}
+        self.given_names = frozenset(arguments | {op.label for op in graph.ops})
         stores: dict[int, list[int]] = {}  # value -> the stores (or reductions) of it
         scattered = [number for number in numbers if isinstance(graph.ops[number].attr, Scatter)]
         for number in numbers:
@@ -200,7 +209,7 @@ class Writer:
             if self._is_trivial(number, op) or (single and (wanted or self._inlines(op, expr))):
                 self.exprs[number] = expr
             else:
-                self._name(number, expr, self._label(op, wanted))
+                self._name(number, expr, self._label(op))
             if op.name != "const":
                 self._store(wanted)
                 stores.pop(number, None)
@@ -234,11 +243,8 @@ class Writer:
         """The user's name for a value; None for an output's, since its parameter has that name."""
         return None if op.label in self.outputs else op.label
 
-    def _label(self, op: Op, stores: Sequence[int]) -> str:
+    def _label(self, op: Op) -> str:
         """The name of a value that gets a line of its own."""
-        attr = self.step.graph.ops[stores[0]].attr if stores else None
-        if isinstance(attr, IndexMap):
-            return names.result(self.step.graph.operands[attr.operand].name)
         given = self._given(op)
         return self._unnamed(op) if given is None else names.value(given)
 
@@ -287,16 +293,19 @@ class Writer:
         return op.name == "cast" and isinstance(self.step.graph.ops[op.args[0]].attr, IndexMap | Gather)
 
     def _unnamed(self, op: Op) -> str:
-        """A name for a value that the user has not named: ``x_f32`` for a converted operand."""
+        """A name for a value that the user has not named: ``x_f32`` for a converted operand, ``y_out`` for a result."""
         if isinstance(op.attr, Gather):
             return names.value(self.step.graph.operands[op.attr.operand].name)
         place = place_name(self.step.graph, op)
         if place is not None:
             return place
+        if op in self.results:
+            return names.result(self.results[op])
         source = self.step.graph.ops[op.args[0]] if self._converts_operand(op) else None
         if source is not None and isinstance(source.attr, IndexMap | Gather):
             return names.converted(self.step.graph.operands[source.attr.operand].name, op.dtype.short)
-        return "t"
+        name = _RESULTS.get(op.name, op.name) if op.name in BRANCHING else ""
+        return names.value(name) if name and name not in self.given_names else "t"
 
     def _origins(self) -> list[Statement | None]:
         """The statement that each op comes from; ops from the body of a def belong to the statement that calls it."""
@@ -323,7 +332,7 @@ class Writer:
             longest = max(op.args, key=lambda a: len(self.exprs[a].code))
             if self.exprs[longest].level == PRIMARY or len(self.exprs[longest].code) < MIN_NAMED:
                 break
-            self._name(longest, self.exprs[longest], self._label(self.step.graph.ops[longest], []))
+            self._name(longest, self.exprs[longest], self._label(self.step.graph.ops[longest]))
             spelling = self._spelled(number)
         self.helpers += spelling.helpers
         self.headers += [*spelling.headers, *headers_of(op.dtype)]
@@ -346,7 +355,7 @@ class Writer:
         ops = self.step.graph.ops
         for a in ops[number].places:
             if self.exprs[a].level != PRIMARY:
-                self._name(a, self.exprs[a], self._label(ops[a], []))
+                self._name(a, self.exprs[a], self._label(ops[a]))
         return [self.exprs[a].code for a in ops[number].places]
 
     def _spelled(self, number: int) -> Spelling:

@@ -115,3 +115,13 @@ def test_random_programs() -> None:
     texts = [text for seed in range(60) for text in _texts(seed)]
     assert len(texts) > 100
     assert not {name: text for text in texts for name in unread(text) + misnamed(text)}
+
+
+def test_values_of_a_row() -> None:
+    """They have a line of their own where they are read again, and the name of the user, the output or the function."""
+    x = kgen.spec((64, 1000), "f32")
+    norm = "y = x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 0.5)"
+    assert "const float rsqrt_v = rsqrtf(mean_v + 0.5f);" in kgen.jit(norm).source(x)
+    assert "rsqrt_v2" not in kgen.jit(f"let rsqrt = x * 3\n{norm} + rsqrt * rsqrt").source(x)
+    quantize = "s = max(abs(x), axis=-1, keepdims=true) / 127\nq = cast<i8, sat, rne>(x / s)"
+    assert "const float s_out = divide(max_v, 127.0f" in kgen.jit(quantize).source(x)

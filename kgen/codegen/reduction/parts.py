@@ -61,7 +61,7 @@ class Parts:
         summed_exps, scaled_exps = (none, none) if is_column else approximable_exponentials(step.graph)
         sum_quotients = none if is_column else quotients_by_sums(step.graph)
         return Parts(
-            step, _rounds(step, phase), phase, varies, of_segment, needed,
+            step, _rounds(step, phase), _deferred(ops, phase, needed), varies, of_segment, needed,
             tuple(n for n in stores if varies[n]), tuple(n for n in stores if not (varies[n] or of_segment[n])),
             divisors, sum_divisors, summed_exps, scaled_exps, sum_quotients, rows=frozenset(rows),
         )  # fmt: skip
@@ -145,6 +145,19 @@ class Parts:
         found = set(self.behind([number], given)) - self.summed_exps - self.scaled_exps
         wide = any(ops[n].dtype is FLOAT64 and ops[n].args for n in found)
         return wide or any(OPS[ops[n].name].ulp != (0, 0) for n in found)
+
+    def named(self, late: Set[int] = frozenset()) -> frozenset[int]:
+        """The common ops that need a name: all but those that one other uses, where it is computed itself.
+
+        ``late``: the ops that are computed later than others of their phase.
+        """
+        ops = self.step.graph.ops
+        users = _users(ops)
+
+        def where(n: int) -> tuple[bool, int, bool, bool]:
+            return n in self.common and ops[n].name != "reduce", self.phase[n], self.of_segment[n], n in late
+
+        return self.common - {n for n in self.common if len(users[n]) == 1 and where(users[n][0]) == where(n)}
 
     def of_row(self, phase: int) -> list[int]:
         """The ops that all threads compute once a row after round ``phase``."""
@@ -239,6 +252,25 @@ def _divisors(ops: Sequence[Op], varies: Sequence[bool], needed: Set[int]) -> fr
     """The values of a row by which elements are divided."""
     divides = {n for n in needed for i, op in enumerate(ops) if varies[i] and is_division(op, n)}
     return frozenset(n for n in divides if ops[n].name not in _LEAVES)
+
+
+def _users(ops: Sequence[Op]) -> list[list[int]]:
+    """For each op, those that take it as an argument, as often as they do."""
+    found: list[list[int]] = [[] for _ in ops]
+    for n, op in enumerate(ops):
+        for a in op.args:
+            found[a].append(n)
+    return found
+
+
+def _deferred(ops: Sequence[Op], phase: Sequence[int], needed: Set[int]) -> tuple[int, ...]:
+    """The phases in which ops are computed: those of parameters alone where the one op that needs them is."""
+    found, users = list(phase), _users(ops)
+    for n in needed:
+        args = ops[n].args
+        if args and len(users[n]) == 1 and users[n][0] in needed and all(ops[a].name in _LEAVES for a in args):
+            found[n] = phase[users[n][0]]
+    return tuple(found)
 
 
 def _needed_once_a_row(ops: Sequence[Op], varies: Sequence[bool], of_segment: Sequence[bool]) -> frozenset[int]:

@@ -146,7 +146,7 @@ class ResidentColumnKernel:
         schedule, parts, writer = self.schedule, self.parts, self.writer
         self.own_names()
         own_loads = self.own_loads()
-        writer.wanted = parts.common
+        writer.wanted = parts.named()
         of_columns = self.of_columns(0)
         arrays = self.arrays.take()
         rounds = self.rounds()

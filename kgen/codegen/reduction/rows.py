@@ -109,9 +109,9 @@ class RowKernel:
 
     def describe(self) -> Described:
         fetched = self.row_values.fetched()
-        self.writer.wanted = self.parts.common
         addresses = RowAddresses.of(self.gathered)
         late = addresses.late()
+        self.writer.wanted = self.parts.named(late)
         values = self.writer.lines([n for n in self.parts.of_row(0) if n not in late])
         values = (*values, *self.row_values.named())
         sources, targets = addresses.sources(self.writer), addresses.targets(self.writer)

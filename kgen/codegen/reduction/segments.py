@@ -21,19 +21,8 @@ from kgen.codegen.reduction.row_context import Round, SegmentValues
 from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.reduction.states import States, part_of, result_of, value_name
 from kgen.codegen.spelling import Expr, register_type
-from kgen.ir.graph import IndexMap, Op
+from kgen.ir.graph import IndexMap
 from kgen.records import dataclass
-
-
-class SegmentWriter(Writer):
-    """Writes values of segments, which have the names of the outputs that they are stored to."""
-
-    def _unnamed(self, op: Op) -> str:
-        ops = self.step.graph.ops
-        stored = next((o.attr for o in ops if o.name == "store" and ops[o.args[0]] is op), None)
-        if isinstance(stored, IndexMap):
-            return names.result(self.step.graph.operands[stored.operand].name)
-        return Writer._unnamed(self, op)
 
 
 @dataclass(slots=True)
@@ -56,8 +45,8 @@ class Segments:
     def of(facts: Facts, parts: Parts, registers: Registers, rounds: Rounds) -> Segments:
         arrays = ColumnArrays(facts.schedule.segments, lasting(parts), "v")
         values, exprs = rounds.values, rounds.writer.exprs
-        writer = SegmentWriter(
-            facts.step, facts.statements, unique=values.unique, exprs=exprs, wanted=parts.common, define=arrays.define
+        writer = Writer(
+            facts.step, facts.statements, unique=values.unique, exprs=exprs, wanted=parts.named(), define=arrays.define
         )
         return Segments(facts, parts, registers, rounds, arrays, writer)
 
