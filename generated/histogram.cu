@@ -8,7 +8,7 @@
 //
 // Inputs:  picture: uint8, bins: int32 (updated in place)
 //
-// Chosen: bins: each block combines updates of `bins` in shared memory first, because they are of few elements.
+// Chosen: bins: each block combines updates of `bins` in shared memory first: there are few elements.
 // Chosen: contiguous: 16 elements a thread, so that `picture` moves in 16-byte accesses.
 // Chosen: 32-bit indices: every element number is below 2^31.
 

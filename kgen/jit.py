@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays c
 _PATH = re.compile(r"\s*[^\n=#]{1,200}\.k\s*")  #: a path; a program has a `=`
 
 
+_PROGRAM = 'write kgen.jit("out = a * b"), or kgen.jit(path="expr.k") for a file'
+
+
 @public
 # many: one for each option of a kernel
 def jit(
@@ -49,7 +52,7 @@ def jit(
     if (text is None) == (path is None):
         raise error("bad-call", "jit() takes a program's text or path=, one of the two")
     if text is not None and not isinstance(text, str):
-        raise error("bad-call", f"a program is a str, not {type(text).__name__}", "path= takes the path of a file")
+        raise error("bad-call", f"a program is a str, not {type(text).__name__}", _PROGRAM)
     if path is not None and not isinstance(path, str | os.PathLike):
         raise error("bad-call", f"path= is the path of a file, not {type(path).__name__}", 'such as path="expr.k"')
     for option, value in (("fmad", fmad), ("fast", fast), ("pdl", pdl), ("deterministic", deterministic)):

@@ -285,9 +285,9 @@ class Kernel:
 
         Arrays may be specs, also with open extents: ``kgen.spec(("?", 8), "f32")``.  The text is what ``kgen compile``
         writes for the same shapes.  ``dtypes``: one dtype for all inputs, or a dict by name (default float32).
-        ``layout``: ``"any"``, ``"contiguous"`` or ``"strided"``.  ``rank``: how many dimensions, after merging, strided
-        kernels cover.  ``arch`` such as ``"sm_90"``: the oldest architecture that the text has to run on (default:
-        any); what runs here is made for the GPU that is here.
+        ``layout``: ``"any"``, ``"contiguous"``, ``"rows"`` or ``"strided"``.  ``rank``: how many dimensions, after
+        merging, strided kernels cover.  ``arch`` such as ``"sm_90"``: the oldest architecture that the text has to run
+        on (default: any); what runs here is made for the GPU that is here.
         """
         _check_arch(arch)
         if args or named or shape is not None:

@@ -69,6 +69,10 @@ class Derived(ABC):
         """The names of the results; those that these types have none for are left out of a call."""
         return tuple(o.name for o in self.outline.outputs)
 
+    def __repr__(self) -> str:
+        arguments, results = ", ".join([*self.inputs, *self.params]), ", ".join(self.outputs)
+        return f"<kgen {type(self).__name__.lower()} {self.name}({arguments}) -> {results}>"
+
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         """One array, or a tuple of several.
 

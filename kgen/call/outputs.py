@@ -41,7 +41,9 @@ def given_outputs(program: Program, out: Any) -> tuple[ArrayValue | None, ...]:
 def _given(name: str, array: Any) -> ArrayValue:
     adapter = adapter_of(array)
     if adapter is None:
-        raise error("not-an-array", f"out= for `{name}` is a {type(array).__name__}", "pass an array")
+        raise error(
+            "not-an-array", f"out= for `{name}`: it is of type {type(array).__name__}, no array", "pass an array"
+        )
     normal = adapter.normalise(array)
     value = ArrayValue(name, normal, adapter.spec(normal), adapter, adapter.device(normal), array)
     check_writable(value)

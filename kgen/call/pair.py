@@ -116,6 +116,9 @@ class _Half(ABC):
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
 
+    def __repr__(self) -> str:
+        return f"<kgen {type(self).__name__} of {self.pair.of.name}>"
+
     def _at(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Ready, dict[str, Any]]:
         given = bind(self.pair.of.program, args, named)
         return self.pair.ready(given), given

@@ -96,6 +96,9 @@ class Plan:
             device, lambda stream: self._launcher.run(stream, self._values), self._current, self._check_arrays, self
         )
 
+    def __repr__(self) -> str:
+        return f"<kgen plan of {self._call.engine.name} on {self._call.session.backend.device}>"
+
     def __reduce__(self) -> Any:
         hint = "copy or pickle the kernel, and make a plan of the copy"
         raise error("bad-plan", "a plan belongs to its arrays and to this process, so it has no copy", hint)

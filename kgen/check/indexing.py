@@ -145,6 +145,10 @@ def _index(ctx: Context, item: Expr, given: Items, extent: int | None) -> Pick |
     return pick
 
 
+def _shown(value: Value) -> str:
+    return str(value.dtype) if isinstance(value, Typed) else f"a {value.kind.name.lower()}"
+
+
 def _integers(ctx: Context, node: Expr, value: Value) -> Typed:
     """An index as integers."""
     is_bool = value.dtype.is_bool if isinstance(value, Typed) else value.kind is Kind.BOOL
@@ -154,7 +158,8 @@ def _integers(ctx: Context, node: Expr, value: Value) -> Typed:
         ctx.error("bad-index", message, node.span, hint=hint)
         raise _BadIndexError
     if not (value.dtype.is_int if isinstance(value, Typed) else value.kind is Kind.INT):
-        ctx.error("bad-index", "an index is an integer", node.span, hint="write cast<int>(...) around it")
+        hint = "write cast<int>(...) around it, or pass integers (for files, `--dtype i=i64`)"
+        ctx.error("bad-index", f"an index is an integer, not {_shown(value)}", node.span, hint=hint)
         raise _BadIndexError
     found = ctx.typed(value, None if isinstance(value, Typed) else INT64)
     if found is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 
 import click
@@ -11,6 +12,8 @@ from kgen.runtime.cache import CacheEntry, clear, entries, lowering_bytes
 from kgen.runtime.folders import cache_dir
 from kgen.runtime.store import MAX_BYTES
 from kgen.spec import counted
+
+_PIPED = 160  # columns of a table that goes to no terminal
 
 
 @click.group("cache")
@@ -53,7 +56,7 @@ def list_(as_json: bool) -> None:
 
 @command.command("clear")
 def clear_() -> None:
-    """Remove all kernels; running processes keep those that they have loaded."""
+    """Remove all kernels.  Running processes keep what they have loaded."""
     click.echo(f"removed {counted(clear(cache_dir()), 'kernel')}")
 
 
@@ -63,7 +66,7 @@ def _print(found: list[CacheEntry]) -> None:
     from rich.text import Text
 
     table = Table(box=None)
-    table.add_column("kernel", no_wrap=True)
+    table.add_column("kernel", no_wrap=True, max_width=40)
     table.add_column("for", no_wrap=True)
     table.add_column("size", justify="right", no_wrap=True)
     table.add_column("last used", no_wrap=True)
@@ -72,7 +75,7 @@ def _print(found: list[CacheEntry]) -> None:
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.used))
         target = "GPU" if one.kind == "cubin" else "CPU"
         table.add_row(Text(one.name), target, _size(one.bytes), used, Text(_printable(one.note())))
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else _PIPED).print(table)
 
 
 def _printable(text: str) -> str:

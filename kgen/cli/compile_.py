@@ -148,10 +148,10 @@ def _files(kinds: list[str], out: str) -> dict[str, Path]:
         right = path.with_suffix(f".{kinds[0]}")
         message = f"-o {out} is the name of a .{named} file, and --emit writes {', '.join(kinds)}"
         raise error("bad-option", message, f"-o {right}, or --emit {','.join([*kinds, named])} for both")
+    if out.endswith("/") or (len(kinds) > 1 and os.path.isdir(path)):
+        raise error("unwritable", f"{path} is a folder", "name a file")
     if len(kinds) == 1:
         return {kinds[0]: path}
-    if os.path.isdir(path):
-        raise error("unwritable", f"{path} is a folder", "name a file")
     stem = path.with_suffix("") if named in _KINDS else path
     return {kind: stem.with_name(f"{stem.name}{'_' if '.' in kind else '.'}{kind}") for kind in kinds}
 

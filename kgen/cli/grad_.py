@@ -14,9 +14,11 @@ from kgen.codegen.writer import write_all
 @options.program_argument
 @options.wrt
 @options.per_array("--scalar", "alpha=int", "kinds of Python scalars that stand for inputs or params")
-@options.per_array("--shape", "a=4x?,b=?", "shapes of the inputs; which have an extent of 1 counts [default: ?]")
+@options.per_array(
+    "--shape", "a=4x?,b=?", "shapes of the inputs: the text depends on ranks and extents of 1 [default: ?]"
+)
 @options.per_array("--dtype", "a=f16,b=f32 | f32", "dtypes of the inputs [default: f32]")
-@click.option("-o", "--output", "out", metavar="PATH", help="where to write it [default: standard output]")
+@click.option("-o", "--out", "out", metavar="PATH", help="where to write it [default: standard output]")
 def command(
     file: str | None,
     text: str | None,

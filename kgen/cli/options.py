@@ -200,6 +200,10 @@ def parse_dtypes(text: str | None) -> dict[str, DType] | DType | None:
     if text is None:
         return None
     if "=" not in text:
+        if "," in text:
+            raise error(
+                "bad-option", f"`{text}` is no dtype", "--dtype a=f16,b=f32 by name; --dtypes 'f16; f32' for both"
+            )
         return as_dtype(text)
     return {name: as_dtype(value) for name, value in pairs("--dtype", [text]).items()}
 

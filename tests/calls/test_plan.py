@@ -28,6 +28,7 @@ def test_a_plan_runs_again() -> None:
     a, b = random(50), random(50)
     plan = kgen.jit("param s: float\nout = a * b + s", device="cpu", fmad=False).plan(a, b, s=3.0)
     out = plan()
+    assert repr(plan) == "<kgen plan of kernel on cpu>"
     assert equal(out, a * b + 3)
     a += 1
     assert plan() is out

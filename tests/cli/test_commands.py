@@ -237,6 +237,8 @@ MISTAKES = [
     (["compile", "expr.k", "--emit", "cu,ir"], "bad-option"),
     (["compile", "expr.k", "--emit", "ptx", "--arch", "sm_90", "-o", "x.cu"], "bad-option"),
     (["compile", "expr.k", "--emit", "cu,ir", "-o", "."], "unwritable"),
+    (["compile", "expr.k", "-o", "new/"], "unwritable"),
+    (["compile", "expr.k", "--dtype", "f16,f32"], "bad-option"),
     (["compile", "expr.k", "--emit", "ptx", "--arch", "sm_1"], "unknown-arch"),
     (["compile", "-c", "out = a", "-o", "several.k"], "bad-option"),
     (["compile", "expr.k", "--rank", "9"], "bad-rank"),

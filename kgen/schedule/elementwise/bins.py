@@ -40,7 +40,7 @@ def bins(facts: Facts) -> Choice | None:
     bits = 64 if reaches(facts.space.numel, _LONGEST_NARROW) else 32
     known |= {"template": "bins", "block": facts.tuning.bins.block, "index_bits": max(bits, linear.index_bits)}
     names = " and ".join(f"`{facts.step.graph.operands[operand].name}`" for operand, _ in rooms)
-    reason = f"bins: each block combines updates of {names} in shared memory first, because they are of few elements"
+    reason = f"bins: each block combines updates of {names} in shared memory first: there are few elements"
     return Choice(BinsSchedule(**known, bins=rooms), choice.space, (reason, *choice.reasons))
 
 
