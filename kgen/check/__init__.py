@@ -277,6 +277,7 @@ class _Checker:
             found = stores(self.ctx, whole, role)
         except NotYetError as problem:
             self.ctx.error("not-yet", str(problem), span, hint=NotYetError.hint)
+            self.names[statement.name] = None
             return
         self.stores += [(one, statement.span) for one in found]
         self.names[statement.name] = named(self.ctx, self.ctx.unpack(number, dtype, shape, span), statement.name)
