@@ -282,9 +282,8 @@ def _decided(
     number: int, step: Step, placed: Placed, sizes: Sizes, target: Target, why: Sequence[str] = ()
 ) -> LoweredStep:
     """``why``: the reasons for a kernel of its own, and for its position."""
-    bounded, along = sizes.are_known(step.shape), sizes.are_known(reduced_dims(step))
-    across = sizes.are_known(kept_dims(step))
-    choice = schedule(step, placed, target, bounded=bounded, along=along, across=across)
+    along, across = sizes.are_known(reduced_dims(step)), sizes.are_known(kept_dims(step))
+    choice = schedule(step, placed, target, along=along, across=across)
     reasons = sizes.hide_assumed((*choice.reasons, *why))
     return LoweredStep(number, step, replace(placed, space=choice.space), choice.schedule, reasons, choice.costs)
 
@@ -301,28 +300,20 @@ def kept_dims(step: Step) -> Shape:
 
 
 def schedule(
-    step: Step,
-    placed: Placed,
-    target: Target = PORTABLE,
-    *,
-    bounded: bool = True,
-    along: bool = True,
-    across: bool = True,
+    step: Step, placed: Placed, target: Target = PORTABLE, *, along: bool = True, across: bool = True
 ) -> Choice:
-    """Choose the schedule of one step, for the layouts of its operands.
-
-    ``bounded``: whether the extents are all known; ``along``: whether those that are reduced are; ``across``: whether
-    those that are kept are.
+    """Choose the schedule of one step, for the layouts of its operands.  ``along``, ``across``: as in
+    :func:`~kgen.families.facts_of`.
     """
     if isinstance(step, HorizontalStep):
         parts = zip(step.parts, placed.parts, strict=True)
-        return horizontal([choose_part(facts_of(part, where, target, bounded=bounded)) for part, where in parts])
+        return horizontal([choose_part(facts_of(part, where, target, across=across)) for part, where in parts])
     if not isinstance(step, ReductionStep):
-        return choose(facts_of(step, placed, target, bounded=bounded))
+        return choose(facts_of(step, placed, target, across=across))
     from kgen.schedule.reduction.single_row import beside_another, of_one_row
 
     space = beside_another(step, placed.space, placed.reduced)
-    choice = choose(facts_of(step, replace(placed, space=space), target, bounded=bounded, along=along, across=across))
+    choice = choose(facts_of(step, replace(placed, space=space), target, along=along, across=across))
     return choice if space is placed.space else replace(choice, space=of_one_row(choice.space, placed.reduced))
 
 

@@ -60,18 +60,10 @@ BY_NAME: Mapping[str, Family[Any, Any]] = MappingProxyType({family.name: family 
 
 
 def facts_of(
-    step: Step,
-    placed: Placed,
-    target: Target = PORTABLE,
-    *,
-    bounded: bool = True,
-    along: bool = True,
-    across: bool = True,
+    step: Step, placed: Placed, target: Target = PORTABLE, *, along: bool = True, across: bool = True
 ) -> Facts:
-    """``bounded``: whether all extents are known; ``along``: whether those of the reduced dimensions are; ``across``:
-    whether those of the kept ones are.
-    """
-    where = placed.space, placed.itemsizes, placed.addresses, placed.offsets, placed.aliased, target, bounded
+    """``along``: whether the extents of the reduced dimensions are known; ``across``: whether those of others are."""
+    where = placed.space, placed.itemsizes, placed.addresses, placed.offsets, placed.aliased, target, along and across
     if not isinstance(step, ReductionStep):
         return Facts(step, *where, sources=placed.sources)
     of = RowColumnsFacts if step.sums else RowFacts

@@ -135,9 +135,8 @@ class Rows:
     #: Bytes of neighbouring rows that are written at once, at least (rmsnorm of 7, one operand permuted, by 8, 16, 32
     #: and 64 float32 97, 83, 82 and 81 us; layernorm of 13 282, 234, 225 and 221).
     tile_written_bytes: int = 128
-    #: Threads that might share a row whose elements are gathered, and a row that might not be staged.
+    #: Threads that might share a row whose elements are gathered, or a row that might not be staged.
     sharers: tuple[int, ...] = (1, 2, 4, 8, 16)
-    sharers_in_place: tuple[int, ...] = (1, 2, 4, 8, 16)
     #: Staged rows are read in place where that is predicted to take less than this fraction of the time, of so many
     #: elements in all where the number of rows must not decide it.
     gain_in_place: float = 0.95

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kgen.layout.kinds import stride_patterns
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.column_mapping import ColumnMapping
-from kgen.schedule.reduction.column_tiles import tile_index_bits, transpose
+from kgen.schedule.reduction.column_tiles import down_columns_only, tile_index_bits, transpose
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.reasons import common_reasons, transposed_reasons
 from kgen.schedule.reduction.schedule import ColumnSchedule
@@ -15,35 +13,32 @@ from kgen.schedule.reduction.streaming import streaming_accesses
 from kgen.schedule.schedule import AccessKind, AccessSchedule
 
 
-def choice_of(
-    facts: RowFacts, group: int, shape: ColumnMapping, transposed: Sequence[int] = (), run: int = 0
-) -> Choice:
-    """``transposed``: operands that are read by runs of ``run`` elements of each column."""
-    accesses = column_accesses(facts, group)
-    if transposed:
-        accesses = transpose(facts, accesses, transposed, run)
-    streams = facts.bounded and shape.split  # slower without split (sums of a middle axis 1.00, not 1.04)
+def choice_of(facts: RowFacts, group: int, mapping: ColumnMapping) -> Choice:
+    """``group``: neighbouring columns that a thread takes."""
+    transposed = down_columns_only(facts) if mapping.tiled else ()
+    accesses = transpose(facts, column_accesses(facts, group), transposed, mapping.vectors)
+    streams = facts.bounded and mapping.split  # slower without split (sums of a middle axis 1.00, not 1.04)
     schedule = ColumnSchedule(
         "column_reduce",
-        shape.lanes * shape.threads,
+        mapping.lanes * mapping.threads,
         group,
         len(facts.space.shape),
         tile_index_bits(facts, group, transposed),
         accesses,
         facts.coordinates,
         target=facts.target,
-        threads=shape.threads,
-        vectors=shape.vectors,
+        threads=mapping.threads,
+        vectors=mapping.vectors,
         reduced=facts.reduced,
-        split=shape.split,
-        loops=shape.loops or not facts.bounded,
-        at_once=shape.at_once and facts.bounded,
-        chunk=shape.chunk,
+        split=mapping.split,
+        loops=mapping.loops or not facts.bounded,
+        at_once=mapping.at_once and facts.bounded,
+        chunk=mapping.chunk,
         columnwise=_moving(facts),
         streaming=streaming_accesses(facts, accesses, group, short=False) if streams else (),
     )
-    share = f"{shape.threads} threads share each group" if shape.threads > 1 else "a thread has a group"
-    what = f"columns: {shape.lanes} threads across groups of {group} columns, {share}"
+    share = f"{mapping.threads} threads share each group" if mapping.threads > 1 else "a thread has a group"
+    what = f"columns: {mapping.lanes} threads across groups of {group} columns, {share}"
     tiles = transposed_reasons(schedule, [facts.names[i] for i in transposed])
     return Choice(schedule, facts.space, (what, *tiles, *common_reasons(schedule)))
 

@@ -16,7 +16,8 @@ from kgen.schedule.target import SECTOR
 class ColumnMapping:
     """``lanes`` threads of a block take neighbouring groups of columns; ``threads`` share each group, and each reads
     ``vectors`` vectors of it at once.  ``loops``: whether a thread has at least two such batches.  ``split``: whether
-    several blocks share columns.  ``at_once`` and ``chunk``: as in :class:`RowSchedule`.
+    several blocks share columns.  ``at_once`` and ``chunk``: as in :class:`ColumnSchedule`.  ``tiled``: whether
+    operands that are consecutive down columns are read by runs of ``vectors`` elements.
     """
 
     lanes: int
@@ -26,6 +27,7 @@ class ColumnMapping:
     split: bool
     at_once: bool = False
     chunk: int = 0
+    tiled: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ def tiled_shape_of(columns: ColumnDemand, run: int) -> ColumnMapping:
     threads = min(tuning.block // lanes, -(-columns.facts.width // run))
     each = -(-columns.facts.width // threads)
     split = threads >= max(columns.group, 2) and each > 2 * run and columns.tiles(lanes) < tuning.split_blocks // 2
-    return ColumnMapping(lanes, threads, run, True, split)
+    return ColumnMapping(lanes, threads, run, True, split, tiled=True)
 
 
 def open_shape_of(columns: ColumnDemand) -> ColumnMapping:
@@ -175,7 +177,7 @@ def partials_shape_of(columns: ColumnDemand) -> ColumnMapping:
 def few_shape_of(columns: ColumnDemand, few: Across) -> ColumnMapping:
     """The thread mapping of few columns: threads read all of their elements at once, if they can."""
     if few.run:
-        return ColumnMapping(few.lanes, few.threads, few.run, True, False)
+        return ColumnMapping(few.lanes, few.threads, few.run, True, False, tiled=True)
     each = columns.each(few.threads)
     if 1 < each <= columns.whole and not few.split:
         return ColumnMapping(few.lanes, few.threads, each, False, False, at_once=True)

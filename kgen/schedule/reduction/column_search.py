@@ -47,14 +47,13 @@ class ColumnWay:
 
     def mapping(self, facts: RowFacts) -> ColumnMapping:
         if self.run:
-            return ColumnMapping(self.lanes, self.threads, self.run, True, self.split, chunk=self.chunk)
+            return ColumnMapping(self.lanes, self.threads, self.run, True, self.split, chunk=self.chunk, tiled=True)
         return mapping_of(
             ColumnDemand(facts, self.group), self.lanes, self.threads, self.most, self.chunk, split=self.split
         )
 
     def choice(self) -> Choice:
-        transposed = down_columns_only(self.facts) if self.run else ()
-        return choice_of(self.facts, self.group, self.mapping(self.facts), transposed, self.run)
+        return choice_of(self.facts, self.group, self.mapping(self.facts))
 
 
 def column_seconds(facts: RowFacts, choice: Choice) -> float:

@@ -49,13 +49,10 @@ def down_columns(facts: RowFacts) -> Choice | None:
     if few is not None:
         if transposed and rows_are_faster(facts, few):
             return None
-        read = transposed if few.run else ()
-        return choice_of(facts, few.group, few_shape_of(ColumnDemand(facts, few.group), few), read, few.run)
+        return choice_of(facts, few.group, few_shape_of(ColumnDemand(facts, few.group), few))
     if transposed:
-        run = run_length(facts, group, transposed)
-        tiled = tiled_shape_of(ColumnDemand(facts, group), run)
-        found = _fastest(facts, group, choice_of(facts, group, tiled, transposed, run))
-        return fastest_tiles(facts, group, transposed, found)
+        tiled = tiled_shape_of(ColumnDemand(facts, group), run_length(facts, group, transposed))
+        return fastest_tiles(facts, group, _fastest(facts, group, choice_of(facts, group, tiled)))
     columns, beside = ColumnDemand(facts, group), operand_beside(facts) if facts.bounded else None
     if beside is None or columns.groups < columns.tuning.fewest_chunked:
         return _fastest(facts, group, choice_of(facts, group, shape_of(columns)))
@@ -73,7 +70,7 @@ def _fastest(facts: RowFacts, group: int, usual: Choice) -> Choice:
     """
     tuning, schedule = facts.tuning.columns, usual.schedule
     assert isinstance(schedule, ColumnSchedule)
-    if not (facts.bounded and facts.across) or facts.is_few:
+    if not facts.bounded or facts.is_few:
         return usual
     crowded, idle, taken = _is_crowded(facts, schedule), _is_idle(facts, usual), column_seconds(facts, usual)
     if not (idle or crowded) and taken <= facts.tuning.traffic.slow * least_seconds(facts):
@@ -105,7 +102,7 @@ def _is_idle(facts: RowFacts, usual: Choice) -> bool:
 def _instead_of_rows(facts: RowFacts) -> Choice | None:
     """The same where neighbouring columns are few, or not so in all operands: only if that is predicted to take less
     time than a kernel along rows."""
-    known = facts.bounded and facts.across and facts.along and not facts.is_few and facts.space.numel
+    known = facts.bounded and not facts.is_few and facts.space.numel
     group = _widest(facts) if known and _is_plain(facts) and facts.may_depend_on_rows else 0
     if not group:
         return None

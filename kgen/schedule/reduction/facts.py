@@ -19,9 +19,9 @@ from kgen.schedule.reduction.states import is_exact, state_bytes
 
 @dataclass(frozen=True)
 class RowFacts(Facts):
-    """``reduced``: how many of the first dimensions of the space are reduced.  ``bounded``: whether all extents are
-    known; ``along``: whether the extents of the reduced dimensions are; ``across``: whether those of the kept ones are.
-    Operands are given as numbers of accesses.
+    """``reduced``: how many of the first dimensions of the space are reduced.  ``along``: whether the extents of the
+    reduced dimensions are known; ``across``: whether those of the kept ones are; ``bounded``: both.  Operands are given
+    as numbers of accesses.
     """
 
     step: ReductionStep

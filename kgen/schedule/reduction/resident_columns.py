@@ -31,7 +31,7 @@ def resident_columns(facts: RowFacts) -> Choice | None:
     else:
         found = _sharing_sectors(facts, found)
         found = replace(found, lanes=_filled(facts, found))
-        if facts.bounded and facts.across:
+        if facts.bounded:
             found = fastest_mapping(facts, _demand(facts), found, lambda mapping: _choice_of(facts, mapping))
     return _choice_of(facts, found)
 

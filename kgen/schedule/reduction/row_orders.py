@@ -73,7 +73,7 @@ def _read_in_place(facts: RowFacts, usual: Choice) -> Choice | None:
     assert isinstance(schedule, RowSchedule)
     if not schedule.stages or (schedule.crosses and schedule.threads > 1):
         return None
-    others = list(_in_place(many, tuning.sharers_in_place))
+    others = list(_in_place(many))
     rates = facts.tuning.staged_rates
     best = _cheapest(staged, others, tuning.gain_in_place, lambda choice: row_seconds(many, choice, rates))
     assert isinstance(best.schedule, RowSchedule)
@@ -92,13 +92,13 @@ def _by_other_threads(facts: RowFacts, usual: Choice) -> Iterator[Choice]:
     schedule = usual.schedule
     assert isinstance(schedule, RowSchedule)
     if not facts.is_few and facts.may_depend_on_rows and not (schedule.stages and schedule.threads > 1):
-        yield from _in_place(facts, facts.tuning.rows.sharers)
+        yield from _in_place(facts)
 
 
-def _in_place(facts: RowFacts, sharers: Sequence[int]) -> Iterator[Choice]:
-    """The schedules that read rows in place, by so many threads a row."""
+def _in_place(facts: RowFacts) -> Iterator[Choice]:
+    """The schedules that read rows in place, by several numbers of threads a row."""
     tuning = facts.tuning.rows
-    for threads in sharers if facts.along and not facts.segment else ():
+    for threads in tuning.sharers if facts.along and not facts.segment else ():
         each = -(-facts.width // threads)
         fits = each <= tuning.elements and each * facts.bytes_of(facts.reads) <= tuning.kept_bytes
         if fits and (each > 1 or threads == 1):

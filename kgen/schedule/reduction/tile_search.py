@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from math import ceil
@@ -24,19 +24,15 @@ _BLOCKS = ((256, 1), (128, 2), (64, 4), (32, 8), (16, 16), (8, 32), (4, 64))
 _RUNS = (16, 8, 4)
 
 
-def fastest_tiles(facts: RowFacts, widest: int, transposed: Sequence[int], usual: Choice) -> Choice:
+def fastest_tiles(facts: RowFacts, widest: int, usual: Choice) -> Choice:
     """``usual``, or the tiles that are predicted to take less time.  ``widest``: columns of a tile, at most."""
     schedule = usual.schedule
     assert isinstance(schedule, ColumnSchedule)
-    if schedule.split or schedule.chunk or not (facts.bounded and facts.across):
+    if schedule.split or schedule.chunk or not facts.bounded:
         return usual
     alike = replace(facts, space=coarse(facts.space))
     groups = (widest >> n for n in range(widest.bit_length()))
-    ways = (
-        choice_of(facts, group, mapping, transposed, mapping.vectors)
-        for group in groups
-        for mapping in _tiles(ColumnDemand(alike, group))
-    )
+    ways = (choice_of(facts, group, mapping) for group in groups for mapping in _tiles(ColumnDemand(alike, group)))
     limit = facts.tuning.column_tiles.gain * _seconds(facts, usual)
     found = fastest(ways, lambda choice: _seconds(facts, choice), limit)
     return usual if found is None else priced(found[1], found[0])
@@ -50,7 +46,7 @@ def _tiles(columns: ColumnDemand) -> Iterator[ColumnMapping]:
         whole = facts.reduced == 1 or facts.space.shape[0] % run == 0
         shared = lanes * threads * group * facts.state_bytes * (threads > 1) <= tuning.columns.shared_bytes
         if fits and whole and shared and lanes < 2 * columns.groups and run * threads < 2 * facts.width:
-            yield ColumnMapping(lanes, threads, run, loops=True, split=False)
+            yield ColumnMapping(lanes, threads, run, loops=True, split=False, tiled=True)
 
 
 def _seconds(facts: RowFacts, choice: Choice) -> float:

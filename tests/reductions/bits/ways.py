@@ -172,7 +172,7 @@ def _tiles(lanes: int, run: int, *, split: bool) -> Way:
 
     def shape(columns: Any, run: int) -> ColumnMapping:
         threads = columns.tuning.block // lanes
-        return ColumnMapping(lanes, threads, run, True, split and threads >= max(columns.group, 2))
+        return ColumnMapping(lanes, threads, run, True, split and threads >= max(columns.group, 2), tiled=True)
 
     name = f"tiles, {lanes} across, runs of {run}{', several blocks' if split else ''}"
     tuning = {"columns": {"fewest": 1}, "column_tiles": {"run_bytes": 8 * run, "kept_bytes": 1 << 20}}
