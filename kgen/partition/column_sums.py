@@ -49,7 +49,7 @@ def with_column_sums(kernel: Graph) -> tuple[Graph, tuple[Step, ...]] | None:
     made = range(len(kernel.operands), len(operands))
     buffers = frozenset(n for n in made if squeezed(operands[n].shape) == dims)
     writers = [s for s in steps if buffers & s.written]
-    totals = [s for s in steps if buffers & _read(s)]
+    totals = [s for s in steps if buffers & s.read]
     one = len(buffers) == len(rows) and len(writers) == 1
     if not one or not _is_worth_it(writers[0], buffers) or not _come_last(totals, steps, buffers):
         return None
@@ -61,14 +61,10 @@ def with_column_sums(kernel: Graph) -> tuple[Graph, tuple[Step, ...]] | None:
 
 def _with_sums(steps: Sequence[Step], buffers: frozenset[int]) -> tuple[Step, ...]:
     """The steps where ``buffers`` take partial sums; those that add these up are one, the last."""
-    totals = [_total(s, buffers) for s in steps if buffers & _read(s)]
+    totals = [_total(s, buffers) for s in steps if buffers & s.read]
     short = frozenset(n for n in buffers if all(_is_short(total.graph, n) for total in totals))
-    others = (_partial(s, buffers, short) if buffers & s.written else s for s in steps if not buffers & _read(s))
+    others = (_partial(s, buffers, short) if buffers & s.written else s for s in steps if not buffers & s.read)
     return (*others, reduce(_joined, totals))
-
-
-def _read(step: Step) -> set[int]:
-    return {t.operand for t in step.accesses if t.reads}
 
 
 def _named(operands: Sequence[Operand], buffers: frozenset[int], totals: Sequence[Step]) -> tuple[Operand, ...]:

@@ -43,15 +43,11 @@ def _depend(graph: Graph, steps: Sequence[Step]) -> bool:
     read: set[int] = set()
     parts: dict[int, list[int]] = {}  # the operands that are written, by base
     for step in steps:
-        read |= {graph.base(o) for o in _read(step)}
+        read |= {graph.base(o) for o in step.read}
         for operand in sorted(step.written):
             parts.setdefault(graph.base(operand), []).append(operand)
     shared = [base for base in parts if sum(base in found for found in accessed) > 1]
     return any(base in read or not _follow(graph, parts[base]) for base in shared)
-
-
-def _read(step: Step) -> set[int]:
-    return {t.operand for t in step.accesses if t.reads} | step.graph.gathered
 
 
 def _follow(graph: Graph, parts: Sequence[int]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from kgen.ir.graph import IndexMap, Operand
 from kgen.partition.reduction_step import ReductionStep
@@ -15,7 +15,7 @@ _UPDATED = "updates meet there, whose order does not matter"
 def order_reasons(steps: Sequence[Step], *, chained: bool) -> tuple[tuple[str, ...], ...]:
     """For each step, which buffers it writes for which later steps and why, and which steps it has to run after."""
     written = [{t.operand for t in s.accesses if t.writes} for s in steps]
-    read = [{t.operand for t in s.accesses if t.reads} | s.graph.gathered for s in steps]
+    read = [s.read for s in steps]
     updated = frozenset[int]().union(*(s.graph.scattered for s in steps))
     found: list[tuple[str, ...]] = []
     for number, step in enumerate(steps):
@@ -38,13 +38,13 @@ def _users(operand: int, steps: Sequence[Step], number: int) -> list[int]:
     return [n for n, s in enumerate(steps) if n > number and operand in s.operands]
 
 
-def _updates(operands: Sequence[tuple[int, Operand]], read: Sequence[set[int]]) -> list[str]:
+def _updates(operands: Sequence[tuple[int, Operand]], read: Sequence[Set[int]]) -> list[str]:
     """Reasons for the arguments that a step updates.  ``read``: the operands that each step before it reads."""
     updated = [(known.name, _those(operand, read)) for operand, known in operands if known.role == "inout"]
     return [f"order: updates `{n}` after its reads in {_kernels(before)}" for n, before in updated if before]
 
 
-def _those(operand: int, read: Sequence[set[int]]) -> list[int]:
+def _those(operand: int, read: Sequence[Set[int]]) -> list[int]:
     """The steps that read an operand."""
     return [i for i, operands in enumerate(read) if operand in operands]
 

@@ -35,7 +35,12 @@ class Step:
     @property
     def operands(self) -> list[int]:
         """The operands that it accesses, those at computed places included."""
-        return sorted({t.operand for t in self.accesses} | self.graph.gathered | self.graph.scattered)
+        return sorted(self.read | self.written)
+
+    @property
+    def read(self) -> frozenset[int]:
+        """The operands that it reads, those at computed places included."""
+        return frozenset(t.operand for t in self.accesses if t.reads) | self.graph.gathered
 
     @property
     def written(self) -> frozenset[int]:

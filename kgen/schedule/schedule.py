@@ -7,8 +7,8 @@ the same class.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, field
-from typing import Any, Literal
+from dataclasses import asdict, field, fields
+from typing import Any, Literal, TypeVar
 
 from kgen.records import dataclass
 from kgen.schedule.target import PORTABLE, Target
@@ -147,6 +147,14 @@ class Schedule:
         if not found.get("segment_threads"):
             found = {name: value for name, value in found.items() if not name.startswith("segment_")}
         return found
+
+
+Extended = TypeVar("Extended", bound=Schedule)
+
+
+def extended(schedule: Schedule, kind: type[Extended], **more: Any) -> Extended:
+    """A schedule of another kind: the fields of this one, and ``more``."""
+    return kind(**({f.name: getattr(schedule, f.name) for f in fields(Schedule)} | more))
 
 
 #: With fewer elements a thread, a reciprocal costs as much as the divisions by what they share.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.schedule.reduction.thread_mapping import Demand, filled, in_powers, map_row, one_row_mapping
+from kgen.schedule.reduction.thread_mapping import RowDemand, filled, in_powers, map_row, one_row_mapping
 
 SUM = "out = sum(x, axis=-1)"
 SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axis=-1, keepdims=true)"
@@ -51,7 +51,7 @@ def test_blocks_move_enough(threads: int, vectors: int, row_bytes: int, block: i
 def test_sharers(width: int, element: int, written: bool, rounds: int, largest: int, found: tuple[int, ...]) -> None:
     """Threads, vectors of each, and blocks of a cluster."""
     group = 8 if element == 2 else 4
-    it = map_row(Demand(width, group, element, rounds, 1, largest, along=True, writes=written, as_much=written))
+    it = map_row(RowDemand(width, group, element, rounds, 1, largest, along=True, writes=written, as_much=written))
     assert (it.threads, it.vectors, it.cluster) == found
 
 

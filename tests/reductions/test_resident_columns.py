@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.schedule.reduction.resident_mapping import Demand, ResidentMapping, map_columns
+from kgen.schedule.reduction.resident_mapping import ResidentDemand, ResidentMapping, map_columns
 from tests.codegen.compilers import nvrtc_log
 from tests.fuzz.arrays import Array, Recipe
 from tests.fuzz.reductions import Program
@@ -203,7 +203,7 @@ def test_shares(
     height: int, group: int, sizes: tuple[int, ...], smallest: int, states: int, ragged: bool,
     found: tuple[int, int, int, int] | None,
 ) -> None:  # fmt: skip
-    share = map_columns(Demand(height, group, sizes, smallest, states, ragged))
+    share = map_columns(ResidentDemand(height, group, sizes, smallest, states, ragged))
     assert share == (found and ResidentMapping(*found))
 
 

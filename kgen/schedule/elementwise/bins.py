@@ -6,14 +6,13 @@ updates in shared memory, and then combines that with memory.
 
 from __future__ import annotations
 
-from dataclasses import fields
 from math import prod
 
 from kgen.ir.graph import Scatter
 from kgen.records import dataclass
 from kgen.schedule.elementwise.linear import contiguous, flat
 from kgen.schedule.facts import Choice, Facts
-from kgen.schedule.schedule import Schedule
+from kgen.schedule.schedule import Schedule, extended
 from kgen.schedule.step_layout import Source
 from kgen.schedule.target import WORD
 from kgen.schedule.trace import reaches
@@ -36,12 +35,12 @@ def bins(facts: Facts) -> Choice | None:
     if rooms is None or choice is None:
         return None
     linear = choice.schedule
-    known = {f.name: getattr(linear, f.name) for f in fields(linear)}
-    bits = 64 if reaches(facts.space.numel, _LONGEST_NARROW) else 32
-    known |= {"template": "bins", "block": facts.tuning.bins.block, "index_bits": max(bits, linear.index_bits)}
+    bits = max(linear.index_bits, 64 if reaches(facts.space.numel, _LONGEST_NARROW) else 32)
+    block = facts.tuning.bins.block
+    schedule = extended(linear, BinsSchedule, template="bins", block=block, index_bits=bits, bins=rooms)
     names = " and ".join(f"`{facts.step.graph.operands[operand].name}`" for operand, _ in rooms)
     reason = f"bins: each block combines updates of {names} in shared memory first: there are few elements"
-    return Choice(BinsSchedule(**known, bins=rooms), choice.space, (reason, *choice.reasons))
+    return Choice(schedule, choice.space, (reason, *choice.reasons))
 
 
 def _rooms(facts: Facts) -> tuple[tuple[int, int], ...] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from struct import calcsize
 
@@ -29,6 +30,11 @@ from kgen.schedule.schedule import Schedule
 _ONE = Int(1)
 
 
+def _rule(schedule: Schedule, n: Expr, blocks: Expr, fields: Sequence[Field]) -> Rule:
+    """``n``: what threads or blocks are numbered through.  ``blocks``: over ``Name("n")``."""
+    return Rule((blocks, _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", n),))
+
+
 def linear_rule(schedule: Schedule, labels: Labels) -> Rule:
     """One thread per group of elements.  The struct: all extents but the slowest, then strides."""
     rank, is_64bit = schedule.rank, schedule.index_bits == 64
@@ -39,8 +45,7 @@ def linear_rule(schedule: Schedule, labels: Labels) -> Rule:
     # With an alignment anchor, the first group may begin before the first element.
     reached = Name("n") + (0 if schedule.anchor is None else schedule.group - 1)
     blocks = ceil_div(reached, schedule.block * schedule.group)
-    n = product(extent(d) for d in range(rank))
-    return Rule((blocks, _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", n),))
+    return _rule(schedule, product(extent(d) for d in range(rank)), blocks, fields)
 
 
 def bins_rule(schedule: BinsSchedule, labels: Labels) -> Rule:
@@ -79,34 +84,23 @@ def rows_rule(schedule: Schedule, labels: Labels) -> Rule:
     if schedule.across:
         counted = f"the second dimension, then of {counted}"
     fields = _spans(schedule, labels) + _group_fields(schedule, labels, [_width(schedule)], work, counted)
-    return Rule(
-        (ceil_div(Name("n"), schedule.block), _ONE, _ONE),
-        schedule.block,
-        Name("n"),
-        tuple(fields),
-        (("n", product(work)),),
-    )
+    return _rule(schedule, product(work), ceil_div(Name("n"), schedule.block), fields)
 
 
 def row_pairs_rule(schedule: PairSchedule, labels: Labels) -> Rule:
     """One thread per group of two rows."""
     groups: list[Expr] = [] if schedule.alone else [ceil_div(extent(0), schedule.group)]
     rest = [ceil_div(extent(d), ROWS) if d == schedule.second else extent(d) for d in range(1, schedule.rank)]
-    fields = _group_fields(
-        schedule, labels, [], [*groups, *rest], "groups in a row" if groups else "rows, or of pairs of them"
-    )
-    n = product([*groups, *rest])
-    return Rule(
-        (ceil_div(Name("n"), schedule.block), _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", n),)
-    )
+    work, counted = [*groups, *rest], "groups in a row" if groups else "rows, or of pairs of them"
+    fields = _group_fields(schedule, labels, [], work, counted)
+    return _rule(schedule, product(work), ceil_div(Name("n"), schedule.block), fields)
 
 
 def row_batches_rule(schedule: Schedule, labels: Labels) -> Rule:
     """Several groups of rows a thread."""
     work = [ceil_div(extent(0), schedule.group), *(extent(d) for d in range(1, schedule.rank))]
     fields = _group_fields(schedule, labels, [], work, "groups in a row")
-    blocks = ceil_div(Name("n"), schedule.block * GROUPS)
-    return Rule((blocks, _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", product(work)),))
+    return _rule(schedule, product(work), ceil_div(Name("n"), schedule.block * GROUPS), fields)
 
 
 def tile_side(schedule: Schedule) -> int:
@@ -120,7 +114,7 @@ def tiles_rule(schedule: Schedule, labels: Labels) -> Rule:
     height = Field(schedule.counted, "height", (extent(1),), "elements along the second", is_array=False)
     work = counted_along(schedule)
     fields = _group_fields(schedule, labels, [_width(schedule), height], work, "tiles")
-    return Rule((Name("n"), _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", product(work)),))
+    return _rule(schedule, product(work), Name("n"), fields)
 
 
 #: The lengths of a box's sides, in the layout struct, and what they are called in comments.
@@ -144,7 +138,7 @@ def boxes_rule(schedule: BoxSchedule, labels: Labels) -> Rule:
     for label, access, owners in labels.of_patterns():
         values = tuple(walked(access, d) for d in schedule.walked(access))
         fields.append(Field(schedule.signed, f"{label}_stride", values, owners=owners))
-    return Rule((Name("n"), _ONE, _ONE), schedule.block, Name("n"), tuple(fields), (("n", product(work)),))
+    return _rule(schedule, product(work), Name("n"), fields)
 
 
 def _width(schedule: Schedule) -> Field:

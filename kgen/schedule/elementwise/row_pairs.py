@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from kgen.records import dataclass
 from kgen.schedule.elementwise.interleaved import group_of
@@ -10,7 +10,7 @@ from kgen.schedule.elementwise.order import shared_bytes, shared_first
 from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands
 from kgen.schedule.elementwise.rows import by_groups, transposed_operands
 from kgen.schedule.facts import Choice, Facts
-from kgen.schedule.schedule import Schedule
+from kgen.schedule.schedule import Schedule, extended
 
 #: Rows of a thread (AWQ's numbers, whose scales are as wide as the results, 0.95 of a copy; with one row 0.84, with
 #: four 0.92).
@@ -70,8 +70,8 @@ def _fits(facts: Facts, rows: Schedule, *, halved: bool) -> bool:
 
 def _paired(facts: Facts, rows: Schedule, second: int) -> PairSchedule:
     shared = tuple(i for i in range(len(rows.accesses)) if not facts.step_along(i, second))
-    found = {f.name: getattr(rows, f.name) for f in fields(Schedule)}
-    return PairSchedule(**found, second=second, shared=shared, alone=bool(facts.space.shape[0] == rows.group))
+    alone = bool(facts.space.shape[0] == rows.group)
+    return extended(rows, PairSchedule, second=second, shared=shared, alone=alone)
 
 
 def _second(facts: Facts) -> int | None:

@@ -9,7 +9,7 @@ from kgen.layout.iterator import IterationSpace, OperandLayout, contiguous_strid
 from kgen.partition.reduction_step import ReductionStep
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.resident_columns import resident_mapping
-from kgen.schedule.reduction.rows import mapping_of
+from kgen.schedule.reduction.rows import row_mapping
 from kgen.schedule.reduction.schedule import is_plain
 from kgen.schedule.reduction.single_row import beside_another
 from kgen.schedule.reduction.traversal import RowTraversal
@@ -40,7 +40,7 @@ def prefers_split(
     if by_columns:
         return resident_mapping(facts) is None
     may = width > tuning.max_one_block_row or facts.may_depend_on_rows
-    return may and not mapping_of(facts, RowTraversal(facts)).vectors
+    return may and not row_mapping(facts, RowTraversal(facts)).vectors
 
 
 def _facts(step: ReductionStep, sizes: Sequence[int], given: Sequence[Array | None], target: Target) -> RowFacts:

@@ -123,7 +123,7 @@ class ColumnDemand:
         return next((n for n, rate in idle.items() if rate < self.tuning.most_idle), min(idle, key=lambda n: idle[n]))
 
 
-def tiled_shape_of(columns: ColumnDemand, run: int) -> ColumnMapping:
+def tiled_mapping(columns: ColumnDemand, run: int) -> ColumnMapping:
     """The thread mapping of columns where threads take runs of ``run`` elements."""
     tuning = columns.tuning
     most = max(1, columns.facts.tuning.column_tiles.across_bytes // columns.size)
@@ -134,7 +134,7 @@ def tiled_shape_of(columns: ColumnDemand, run: int) -> ColumnMapping:
     return ColumnMapping(lanes, threads, run, True, split, tiled=True)
 
 
-def open_shape_of(columns: ColumnDemand) -> ColumnMapping:
+def open_mapping(columns: ColumnDemand) -> ColumnMapping:
     """The thread mapping of any number of columns, in a file that leaves it open: a few kernels serve all."""
     tuning = columns.tuning
     lanes = min(tuning.across_bytes // columns.size, tuning.most_across)
@@ -147,10 +147,10 @@ def open_shape_of(columns: ColumnDemand) -> ColumnMapping:
     return ColumnMapping(lanes, threads, vectors, True, split)
 
 
-def shape_of(columns: ColumnDemand) -> ColumnMapping:
+def usual_mapping(columns: ColumnDemand) -> ColumnMapping:
     """The thread mapping of columns."""
     if not columns.facts.across:
-        return open_shape_of(columns)
+        return open_mapping(columns)
     tuning, lanes, most = columns.tuning, columns.lanes, columns.most
     threads = tuning.block // lanes
     # The last block merges partials with at least one thread per column.
@@ -165,7 +165,7 @@ def shape_of(columns: ColumnDemand) -> ColumnMapping:
     return mapping_of(columns, lanes, threads, most, split=split)
 
 
-def partials_shape_of(columns: ColumnDemand) -> ColumnMapping:
+def partials_mapping(columns: ColumnDemand) -> ColumnMapping:
     """The thread mapping of partial sums, which are in L2: enough blocks, none of which waits for another one."""
     tuning = columns.tuning
     fewest, most = SECTOR // columns.size, tuning.narrowest_bytes // columns.size
@@ -174,7 +174,7 @@ def partials_shape_of(columns: ColumnDemand) -> ColumnMapping:
     return mapping_of(columns, lanes, tuning.block // lanes, columns.most, split=False)
 
 
-def few_shape_of(columns: ColumnDemand, few: Across) -> ColumnMapping:
+def few_mapping(columns: ColumnDemand, few: Across) -> ColumnMapping:
     """The thread mapping of few columns: threads read all of their elements at once, if they can."""
     if few.run:
         return ColumnMapping(few.lanes, few.threads, few.run, True, False, tiled=True)
@@ -184,7 +184,7 @@ def few_shape_of(columns: ColumnDemand, few: Across) -> ColumnMapping:
     return mapping_of(columns, few.lanes, few.threads, columns.most, split=few.split)
 
 
-def chunked_shape_of(columns: ColumnDemand) -> ColumnMapping:
+def chunked_mapping(columns: ColumnDemand) -> ColumnMapping:
     """The thread mapping of columns in chunks."""
     tuning, facts, lanes, threads = columns.tuning, columns.facts, columns.tuning.block, 1
     if facts.width >= 2 * tuning.fewest_each and 2 * lanes * columns.group * facts.state_bytes <= tuning.shared_bytes:

@@ -12,11 +12,11 @@ from kgen.schedule.reduction.column_choice import choice_of
 from kgen.schedule.reduction.column_chunks import operand_beside, with_second
 from kgen.schedule.reduction.column_mapping import (
     ColumnDemand,
-    chunked_shape_of,
-    few_shape_of,
-    partials_shape_of,
-    shape_of,
-    tiled_shape_of,
+    chunked_mapping,
+    few_mapping,
+    partials_mapping,
+    tiled_mapping,
+    usual_mapping,
 )
 from kgen.schedule.reduction.column_search import (
     column_seconds,
@@ -43,25 +43,27 @@ def down_columns(facts: RowFacts) -> Choice | None:
     if group is None:
         return _instead_of_rows(facts)
     if BLOCKS in facts.step.shape:
-        return choice_of(facts, group, partials_shape_of(ColumnDemand(facts, group)))
+        return choice_of(facts, group, partials_mapping(ColumnDemand(facts, group)))
     transposed = down_columns_only(facts)
     few = few_columns(facts, group, kept=False, runs=facts.tuning.column_tiles.few_runs if transposed else (0,))
     if few is not None:
         if transposed and rows_are_faster(facts, few):
             return None
-        return choice_of(facts, few.group, few_shape_of(ColumnDemand(facts, few.group), few))
+        return choice_of(facts, few.group, few_mapping(ColumnDemand(facts, few.group), few))
     if transposed:
-        tiled = tiled_shape_of(ColumnDemand(facts, group), run_length(facts, group, transposed))
+        tiled = tiled_mapping(ColumnDemand(facts, group), run_length(facts, group, transposed))
         return fastest_tiles(facts, group, _fastest(facts, group, choice_of(facts, group, tiled)))
     columns, beside = ColumnDemand(facts, group), operand_beside(facts) if facts.bounded else None
     if beside is None or columns.groups < columns.tuning.fewest_chunked:
-        return _fastest(facts, group, choice_of(facts, group, shape_of(columns)))
+        return _fastest(facts, group, choice_of(facts, group, usual_mapping(columns)))
     there = with_second(facts, beside[1])
-    shape = chunked_shape_of(ColumnDemand(there, group))
-    choice = choice_of(there, group, shape)
-    what = f"chunks: `{facts.names[beside[0]]}` is consecutive along another kept dimension"
-    reasons = (*choice.reasons, *([f"{what}: blocks take {shape.chunk * group} columns of it"] if shape.chunk else []))
-    return _fastest(facts, group, priced(replace(choice, reasons=reasons), column_seconds(facts, choice)))
+    mapping = chunked_mapping(ColumnDemand(there, group))
+    choice = choice_of(there, group, mapping)
+    if mapping.chunk:
+        near = f"`{facts.names[beside[0]]}` is consecutive along another kept dimension"
+        why = f"chunks: {near}: blocks take {mapping.chunk * group} columns of it"
+        choice = replace(choice, reasons=(*choice.reasons, why))
+    return _fastest(facts, group, priced(choice, column_seconds(facts, choice)))
 
 
 def _fastest(facts: RowFacts, group: int, usual: Choice) -> Choice:

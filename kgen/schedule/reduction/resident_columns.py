@@ -14,7 +14,7 @@ from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.few import few_columns
 from kgen.schedule.reduction.reasons import resident_column_reasons
-from kgen.schedule.reduction.resident_mapping import Demand, ResidentMapping, map_columns
+from kgen.schedule.reduction.resident_mapping import ResidentDemand, ResidentMapping, map_columns
 from kgen.schedule.reduction.resident_search import fastest_mapping
 from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.target import SECTOR
@@ -100,13 +100,15 @@ def _whole(facts: RowFacts) -> list[int]:
     return list(facts.varying([i for i, varies in enumerate(facts.varies) if varies]))
 
 
-def _demand(facts: RowFacts) -> Demand:
+def _demand(facts: RowFacts) -> ResidentDemand:
     """What mappings depend on, with vectors to which all operands are aligned."""
     whole = _whole(facts)
     sizes = tuple(facts.itemsizes[i] for i in whole if facts.step.accesses[i].reads)
     ragged = any(s * facts.itemsizes[i] % SECTOR for i in whole for s in facts.other_strides(i, facts.reduced))
     smallest = min(facts.itemsizes[i] for i in whole)
-    return Demand(facts.width, widest_group(facts, whole), sizes, smallest, facts.state_bytes, ragged, facts.tuning)
+    return ResidentDemand(
+        facts.width, widest_group(facts, whole), sizes, smallest, facts.state_bytes, ragged, facts.tuning
+    )
 
 
 def _is_fastest_across(facts: RowFacts, access: int) -> bool:

@@ -22,7 +22,7 @@ class ResidentMapping:
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class ResidentDemand:
     """What the thread mapping of columns of ``height`` elements depends on.
 
     ``group``: columns per vector.  ``sizes``: bytes of an element of each operand that is kept; ``smallest``: of any
@@ -49,7 +49,7 @@ class Demand:
         return sum(max(WORD, group * size) for size in self.sizes)
 
 
-def map_columns(columns: Demand) -> ResidentMapping | None:
+def map_columns(columns: ResidentDemand) -> ResidentMapping | None:
     """The thread mapping of resident columns; None where none fits."""
     tuning, group, height = columns.tuning.resident_columns, columns.group, columns.height
     while group > 1 and group * columns.states > columns.tuning.columns.state_bytes:
@@ -68,7 +68,7 @@ def map_columns(columns: Demand) -> ResidentMapping | None:
     return None
 
 
-def _with_another(columns: Demand, found: ResidentMapping) -> ResidentMapping:
+def _with_another(columns: ResidentDemand, found: ResidentMapping) -> ResidentMapping:
     """The mapping; or, where several operands leave an SM registers for one of the largest blocks, fewer elements a
     thread, so that another block works while one waits."""
     tuning, group, threads = columns.tuning.resident_columns, found.group, 2 * found.threads
@@ -81,7 +81,7 @@ def _with_another(columns: Demand, found: ResidentMapping) -> ResidentMapping:
     return ResidentMapping(group, lanes, threads, -(-columns.height // threads)) if alone and fits else found
 
 
-def _threads(columns: Demand, size: int, most: int) -> int:
+def _threads(columns: ResidentDemand, size: int, most: int) -> int:
     """Threads that share columns.  Each keeps at most ``most`` bytes, ``size`` for each element of its columns."""
     tuning, height = columns.tuning.resident_columns, columns.height
     each = max(1, min(tuning.most_each, most // size), height if height * size <= tuning.alone_bytes else 0)

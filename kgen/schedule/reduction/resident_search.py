@@ -10,7 +10,7 @@ from kgen.schedule.cost import count
 from kgen.schedule.facts import Choice
 from kgen.schedule.occupancy import Occupant, seconds
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.reduction.resident_mapping import Demand, ResidentMapping, left_bytes
+from kgen.schedule.reduction.resident_mapping import ResidentDemand, ResidentMapping, left_bytes
 from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.walks import columns_walk
 from kgen.schedule.search import fastest
@@ -21,7 +21,9 @@ Chosen = Callable[[ResidentMapping], Choice]
 _LANES = (4, 8, 16, 32, 64, 128)
 
 
-def fastest_mapping(facts: RowFacts, columns: Demand, usual: ResidentMapping, choice_of: Chosen) -> ResidentMapping:
+def fastest_mapping(
+    facts: RowFacts, columns: ResidentDemand, usual: ResidentMapping, choice_of: Chosen
+) -> ResidentMapping:
     """``usual``, or the mapping that is predicted to take much less time.  ``choice_of``: the schedule of a mapping."""
     if len(columns.sizes) == 1:  # the rules are exact for one operand
         return usual
@@ -30,7 +32,7 @@ def fastest_mapping(facts: RowFacts, columns: Demand, usual: ResidentMapping, ch
     return usual if found is None else found[1][0]
 
 
-def _ways(facts: RowFacts, columns: Demand, choice_of: Chosen) -> Iterator[tuple[ResidentMapping, Choice]]:
+def _ways(facts: RowFacts, columns: ResidentDemand, choice_of: Chosen) -> Iterator[tuple[ResidentMapping, Choice]]:
     """All mappings with their schedules, of which those of one group have their accesses in common."""
     for group in (columns.group >> n for n in range(columns.group.bit_length())):
         sample: Choice | None = None
@@ -42,7 +44,7 @@ def _ways(facts: RowFacts, columns: Demand, choice_of: Chosen) -> Iterator[tuple
             yield mapping, replace(sample, schedule=schedule)
 
 
-def _seconds(facts: RowFacts, columns: Demand, mapping: ResidentMapping, choice: Choice) -> float:
+def _seconds(facts: RowFacts, columns: ResidentDemand, mapping: ResidentMapping, choice: Choice) -> float:
     """Seconds of one launch, as predicted."""
     rates, counts = facts.tuning.resident_rates, count(columns_walk(facts, choice), facts.tuning.chunk_costs)
     kept, others = _registers(columns, mapping)
@@ -50,12 +52,12 @@ def _seconds(facts: RowFacts, columns: Demand, mapping: ResidentMapping, choice:
     return seconds(counts, Occupant(blocks, mapping.lanes * mapping.threads, kept, others, rates.registers), rates)
 
 
-def _registers(columns: Demand, mapping: ResidentMapping) -> tuple[int, int]:
+def _registers(columns: ResidentDemand, mapping: ResidentMapping) -> tuple[int, int]:
     """Registers of a thread: of what it keeps, and of its states."""
     return mapping.vectors * columns.word_bytes(mapping.group) // WORD, 3 * mapping.group * columns.states // WORD
 
 
-def _mappings(facts: RowFacts, columns: Demand, group: int) -> Iterator[ResidentMapping]:
+def _mappings(facts: RowFacts, columns: ResidentDemand, group: int) -> Iterator[ResidentMapping]:
     """Those whose elements fit registers, and whose states fit shared memory."""
     tuning, rates, groups = columns.tuning.resident_columns, columns.tuning.resident_rates, facts.rows // group
     for lanes in _LANES:

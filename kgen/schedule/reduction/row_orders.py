@@ -10,7 +10,7 @@ from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.row_cost import row_seconds
 from kgen.schedule.reduction.row_tiles import RowTiles, row_tiles
-from kgen.schedule.reduction.rows import in_order
+from kgen.schedule.reduction.rows import rows_in_order
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.search import fastest
 from kgen.schedule.traffic import needed_bytes
@@ -22,7 +22,7 @@ def along_rows(facts: RowFacts) -> Choice:
     Neighbouring rows are those of the order of the space.  Where that uses only a part of most sectors of memory, those
     of another operand's order, or more or fewer threads a row, if that is predicted to be faster.
     """
-    usual, rates = in_order(facts), facts.tuning.gathered_rates
+    usual, rates = rows_in_order(facts), facts.tuning.gathered_rates
     short = facts.along and facts.reduced == 1 and facts.width <= facts.tuning.staging.longest_across
     if short and (in_place := _read_in_place(facts, usual)) is not None:
         assert isinstance(usual.schedule, RowSchedule)
@@ -44,7 +44,7 @@ def along_rows(facts: RowFacts) -> Choice:
         for i in facts.varying(facts.reads):
             near = _in_neighbours_of(facts, i)
             what = f"neighbours: a block takes rows that lie side by side in `{facts.names[i]}`"
-            there = in_order(near)
+            there = rows_in_order(near)
             found = [there, *_by_other_threads(near, there)]
             others += [replace(choice, reasons=(*choice.reasons, what)) for choice in found]
         others += _in_tiles(facts)
@@ -68,7 +68,7 @@ def _read_in_place(facts: RowFacts, usual: Choice) -> Choice | None:
     many.
     """
     many = facts if facts.bounded and facts.may_depend_on_rows else replace(facts, space=_of_many_rows(facts))
-    staged = usual if many is facts else in_order(many)
+    staged = usual if many is facts else rows_in_order(many)
     schedule, tuning = staged.schedule, facts.tuning.rows
     assert isinstance(schedule, RowSchedule)
     if not schedule.stages or (schedule.crosses and schedule.threads > 1):
@@ -77,7 +77,7 @@ def _read_in_place(facts: RowFacts, usual: Choice) -> Choice | None:
     rates = facts.tuning.staged_rates
     best = _cheapest(staged, others, tuning.gain_in_place, lambda choice: row_seconds(many, choice, rates))
     assert isinstance(best.schedule, RowSchedule)
-    return usual if best is staged else in_order(facts, best.schedule.threads)
+    return usual if best is staged else rows_in_order(facts, best.schedule.threads)
 
 
 def _of_many_rows(facts: RowFacts) -> IterationSpace:
@@ -102,7 +102,7 @@ def _in_place(facts: RowFacts) -> Iterator[Choice]:
         each = -(-facts.width // threads)
         fits = each <= tuning.elements and each * facts.bytes_of(facts.reads) <= tuning.kept_bytes
         if fits and (each > 1 or threads == 1):
-            yield in_order(facts, threads)
+            yield rows_in_order(facts, threads)
 
 
 def _in_tiles(facts: RowFacts) -> Iterator[Choice]:
@@ -122,7 +122,7 @@ def _tiled(tiles: RowTiles, threads: int) -> Iterator[Choice]:
     each = -(-facts.width // threads)
     if each > tuning.elements or each * facts.bytes_of(facts.reads) > tuning.kept_bytes or (each == 1 < threads):
         return
-    choice = in_order(facts, threads)
+    choice = rows_in_order(facts, threads)
     schedule = choice.schedule
     assert isinstance(schedule, RowSchedule)
     if schedule.stages or schedule.split or schedule.anchor is not None:

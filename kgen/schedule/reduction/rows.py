@@ -18,7 +18,7 @@ from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.single_row import may_have_rows
 from kgen.schedule.reduction.streaming import streaming_accesses
 from kgen.schedule.reduction.thread_mapping import (
-    Demand,
+    RowDemand,
     ThreadMapping,
     filled,
     in_powers,
@@ -32,7 +32,7 @@ from kgen.schedule.target import WARP
 from kgen.schedule.trace import reaches
 
 
-def in_order(facts: RowFacts, threads: int | None = None) -> Choice:
+def rows_in_order(facts: RowFacts, threads: int | None = None) -> Choice:
     """The schedule of rows in the order of the space.  ``threads``: that share a row; None where rules decide."""
     traversal = RowTraversal(facts, threads)
     schedule = _Rows(facts, traversal).schedule()
@@ -65,7 +65,7 @@ class _Rows:
 
     @cached_property
     def mapping(self) -> ThreadMapping:
-        return mapping_of(self.facts, self.traversal)
+        return row_mapping(self.facts, self.traversal)
 
     @cached_property
     def bits(self) -> Literal[32, 64]:
@@ -180,7 +180,7 @@ class _Rows:
         )
 
 
-def mapping_of(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
+def row_mapping(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
     """The thread mapping as far as the length of rows decides it."""
     flat, group, width, tuning = traversal.flat, traversal.group, facts.width, facts.tuning.rows
     if flat is not None:
@@ -221,7 +221,7 @@ def _mapping_by_length(facts: RowFacts, traversal: RowTraversal) -> ThreadMappin
     grouped = width if traversal.anchor is None else width // group * group
     largest = 1 if facts.is_plain else facts.target.cluster
     return map_row(
-        Demand(
+        RowDemand(
             grouped,
             group,
             kept,

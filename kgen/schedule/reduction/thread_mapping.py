@@ -21,7 +21,7 @@ class ThreadMapping:
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class RowDemand:
     """What the thread mapping of a row of ``width`` elements, in groups of ``group``, depends on.
 
     ``element``: bytes per element of all operands that are kept.  ``rounds``: rounds of reductions.  ``least``: threads
@@ -114,7 +114,7 @@ def threads_for_two_vectors(count: int) -> int | None:
     return next((n for n in (16, 32, 64, 128) if 14 * n <= 8 * count <= 16 * n), None)
 
 
-def map_row(row: Demand) -> ThreadMapping:
+def map_row(row: RowDemand) -> ThreadMapping:
     """The mapping with the fewest threads that can keep a row; where none can, rows are read again for each round."""
     tuning = row.tuning
     if not row.along:
@@ -130,7 +130,7 @@ def map_row(row: Demand) -> ThreadMapping:
     return one_row_mapping(threads * (1 if is_short else 2), 0, tuning=tuning)
 
 
-def _of_any_length(row: Demand) -> ThreadMapping:
+def _of_any_length(row: RowDemand) -> ThreadMapping:
     """One of a few mappings, for files whose rows have any length: threads keep a few groups, or walk the row."""
     tuning = row.tuning
     most = row.vectors(tuning.elements, tuning.kept_bytes)
@@ -141,7 +141,7 @@ def _of_any_length(row: Demand) -> ThreadMapping:
     return one_row_mapping(tuning.loop_threads, 0, tuning=tuning)
 
 
-def _without_idle_warps(row: Demand, threads: int) -> int:
+def _without_idle_warps(row: RowDemand, threads: int) -> int:
     """As few pairs of warps, up to ``threads``, as keep a row with the same number of groups each.
 
     Rows of 4608 bfloat16 take 192 threads with 3 vectors each; of 256, a quarter would be idle (layernorm 73 us, 85
@@ -152,7 +152,7 @@ def _without_idle_warps(row: Demand, threads: int) -> int:
     return -(-row.count // (each * 2 * WARP)) * 2 * WARP
 
 
-def _candidates(row: Demand) -> list[tuple[int, int, int]]:
+def _candidates(row: RowDemand) -> list[tuple[int, int, int]]:
     """Threads per row and block, blocks per cluster, and groups per thread at most; the smallest first."""
     tuning = row.tuning
     if row.several:
@@ -172,7 +172,7 @@ def _candidates(row: Demand) -> list[tuple[int, int, int]]:
     return [*short, *alone, *_together(row, kept, most)]
 
 
-def _together(row: Demand, kept: int, most: int) -> list[tuple[int, int, int]]:
+def _together(row: RowDemand, kept: int, most: int) -> list[tuple[int, int, int]]:
     """The same of rows that are longer than 512 threads keep."""
     if row.plain and row.pieces:  # read once in any case (means of 29,100 elements, 960 threads 225 us, 256 192)
         return []

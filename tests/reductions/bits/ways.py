@@ -27,7 +27,7 @@ from kgen.schedule.reduction import peel, rows
 from kgen.schedule.reduction.column_mapping import ColumnMapping
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.orders import copies
-from kgen.schedule.reduction.resident_mapping import Demand, ResidentMapping
+from kgen.schedule.reduction.resident_mapping import ResidentDemand, ResidentMapping
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.thread_mapping import ThreadMapping, one_row_mapping
 from kgen.schedule.reduction.traversal import RowTraversal
@@ -75,7 +75,7 @@ _UNSTAGED: Tuned = {"staging": {"longest": 0, "longest_across": 0}}
 
 # --- who shares a row ------------------------------------------------------------------------------------------
 
-_mapping = rows.mapping_of
+_mapping = rows.row_mapping
 
 
 def _sharing(threads: int, *, held: bool, cluster: int = 1) -> Callable[..., ThreadMapping]:
@@ -98,7 +98,7 @@ def _sharing(threads: int, *, held: bool, cluster: int = 1) -> Callable[..., Thr
 
 def _rows(name: str, threads: int, more: Patches | None = None, *, held: bool, cluster: int = 1, **tuning: Any) -> Way:
     """``more``: patches; ``tuning``: numbers of ``Tuning.rows``."""
-    sharing = {"kgen.schedule.reduction.rows.mapping_of": _sharing(threads, held=held, cluster=cluster)}
+    sharing = {"kgen.schedule.reduction.rows.row_mapping": _sharing(threads, held=held, cluster=cluster)}
     arch = 90 if cluster > 1 else 0
     return Way(name, {**sharing, **(more or {})}, arch, {**_UNSTAGED, "rows": tuning}, _BY_ROWS)
 
@@ -163,7 +163,7 @@ def _across(lanes: int, *, split: bool = False, chunk: int = 0) -> Way:
 
     name = f"columns, {lanes} across{f' in chunks of {chunk}' if chunk else ''}{', several blocks' if split else ''}"
     tuning = {"columns": {"fewest": 1}}
-    patches = {**_AS_IS, "kgen.schedule.reduction.columns.shape_of": shape}
+    patches = {**_AS_IS, "kgen.schedule.reduction.columns.usual_mapping": shape}
     return Way(name, patches, tuning=tuning, only=_BY_COLUMNS)
 
 
@@ -176,7 +176,7 @@ def _tiles(lanes: int, run: int, *, split: bool) -> Way:
 
     name = f"tiles, {lanes} across, runs of {run}{', several blocks' if split else ''}"
     tuning = {"columns": {"fewest": 1}, "column_tiles": {"run_bytes": 8 * run, "kept_bytes": 1 << 20}}
-    patches = {**_AS_IS, "kgen.schedule.reduction.columns.tiled_shape_of": shape}
+    patches = {**_AS_IS, "kgen.schedule.reduction.columns.tiled_mapping": shape}
     return Way(name, patches, tuning=tuning, only=_BY_COLUMNS)
 
 
@@ -188,7 +188,7 @@ def _narrow(name: str, **tuning: int) -> Way:
 def _kept(lanes: int, threads: int) -> Way:
     """The same, for chains of reductions; their elements stay in registers."""
 
-    def share(columns: Demand) -> ResidentMapping | None:
+    def share(columns: ResidentDemand) -> ResidentMapping | None:
         group, states = columns.group, columns.states
         while group > 1 and group * states * lanes * threads > 32 << 10:
             group //= 2
