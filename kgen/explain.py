@@ -187,7 +187,8 @@ def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
         count = sum(math.prod(concrete(shape, lowered.sizes.extents)) for shape in shapes)
         yield OperandFact(
             operand.name, operand.role, str(operand.dtype), array.shape, array.strides, "gathered",
-            f"{_moves(step, number)}, at computed places; 0 outside of the array", (), count * array.itemsize,
+            f"{_moves(step, number)}, at computed places; 0 outside of the array",
+            _not_coalesced(step, number, array.strides), count * array.itemsize,
         )  # fmt: skip
 
     for number in sorted(graph.scattered):
@@ -196,7 +197,8 @@ def _operands(lowered: Lowered, step: LoweredStep) -> Iterator[OperandFact]:
         count = sum(math.prod(concrete(shape, lowered.sizes.extents)) for shape in shapes)
         yield OperandFact(
             operand.name, operand.role, str(operand.dtype), array.shape, array.strides, "scattered",
-            f"{_moves(step, number)}, {_at_places(step, number)}", (), count * array.itemsize,
+            f"{_moves(step, number)}, {_at_places(step, number)}",
+            _not_coalesced(step, number, array.strides), count * array.itemsize,
         )  # fmt: skip
 
 
@@ -204,6 +206,18 @@ def _moves(step: LoweredStep, operand: int) -> str:
     """How an operand is accessed at computed places."""
     by_rows = operand in dict(step.schedule.gathered)
     return f"rows by groups of {step.schedule.group}" if by_rows else "element by element"
+
+
+def _not_coalesced(step: LoweredStep, operand: int, strides: tuple[int, ...]) -> tuple[str, ...]:
+    """Whether neighbours lie anywhere: where the places along the axis that is consecutive in memory are data."""
+    ops = step.step.graph.ops
+    for op in ops:
+        if isinstance(op.attr, Gather | Scatter) and op.attr.operand == operand:
+            along = [ops[place].name for place, stride in zip(op.places, strides, strict=True) if abs(stride) == 1]
+            varies = any(dim != 1 for place in op.places for dim in ops[place].shape)
+            if varies and "index" not in along:
+                return ("not coalesced: an element may take 32 bytes of memory traffic",)
+    return ()
 
 
 def _at_places(step: LoweredStep, operand: int) -> str:

@@ -124,6 +124,28 @@ def test_explain() -> None:
     assert (table["class"], table["bytes"]) == ("gathered", 7 * 8 * 4)
 
 
+@pytest.mark.parametrize(
+    ("text", "apart"),
+    [
+        ("out = x[i]", False),
+        ("out = x[:, i]", True),
+        ("out = x[i, j]", True),
+        ("out = transpose(x)[i]", True),
+        ("out = x[cast<int>(k)] + 0 * x", False),
+        ("inout x; x[i] += 1", False),
+        ("inout x; x[i, j] += 1", True),
+    ],
+)
+def test_explain_says_what_is_not_coalesced(text: str, apart: bool) -> None:
+    """Rows are read and written by neighbours; elements at places that are data, each by itself."""
+    i = np.zeros(7, np.int64)
+    kernel = jit(text)
+    given = {"x": np.zeros((9, 9), np.float32), "i": i, "j": i, "k": np.float32(3)}
+    assert (
+        "not coalesced" in str(kernel.explain(**{a.name: given[a.name] for a in kernel.program.arguments}))
+    ) == apart
+
+
 def test_coordinates_of_expanded_values() -> None:
     """What `expand` adds axes to walks the same coordinates as what is beside it."""
     x, y = np.arange(8.0).reshape(1, 4, 2), np.arange(12.0).reshape(1, 4, 3)

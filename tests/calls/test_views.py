@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,28 @@ def test_the_text_names_the_views() -> None:
     assert "halves_launch(const kgen_array* x_array,\n" in text
     assert "x_1_array" not in text
     assert "x_1  view x[:, :size(x, 1) // 2] float32" in str(k.explain(kgen.spec((4, 6), "f32")))
+
+
+@pytest.mark.parametrize(
+    ("text", "plain", "view"),
+    [
+        ("out = y[:64] + x[:, :64]", "out = y[:64] + x", lambda x: x[:, :64]),
+        ("out = y[:100] + x[::2, 1:101]", "out = y[:100] + x", lambda x: x[::2, 1:101]),
+        ("out = y[:256] - x[:, ::-1]", "out = y[:256] - x", lambda x: x[:, ::-1]),
+        ("out = y - transpose(x)", "out = y - x", lambda x: x.T),
+        ("out = max(split(x, by=32), axis=-1)", "out = max(x, axis=-1)", lambda x: x.reshape(300, 8, 32)),
+        ("out = sum(x[:, 3], axis=0) * y", "out = sum(x, axis=0) * y", lambda x: x[:, 3]),
+    ],
+)
+def test_a_view_costs_what_it_costs_at_the_call(text: str, plain: str, view: Callable[[Array], Array]) -> None:
+    """The same kernels, which walk the same space, and move the same bytes by the same accesses."""
+    x, y = numbers(300, 256), numbers(300)
+
+    def kernels(program: str, of: Array) -> list[tuple[object, ...]]:
+        steps = kgen.jit(f"input x, y\n{program}", device="cpu").explain(of, y).steps
+        return [(s.kernel, s.spaces, s.bytes, sorted((o.kind, o.access) for o in s.operands)) for s in steps]
+
+    assert kernels(text, x) == kernels(plain, view(x))
 
 
 def test_a_file_for_any_layout_needs_the_rank() -> None:

@@ -32,9 +32,11 @@ class Count:
         self.elements += ready.elements
 
 
-def failures(subjects: Sequence[Subject], count: Count) -> Iterator[tuple[Subject, Exception]]:
+def failures(
+    subjects: Sequence[Subject], count: Count, sanitize: str | None = None
+) -> Iterator[tuple[Subject, Exception]]:
     """Run programs in one compiled file on the CPU target; yields those that fail, each with what is wrong."""
-    batch = Batch()
+    batch = Batch(sanitize)
     prepared: list[tuple[Subject, Ready]] = []
     with np.errstate(all="ignore"):
         for number, subject in enumerate(subjects):
@@ -57,7 +59,7 @@ def failures(subjects: Sequence[Subject], count: Count) -> Iterator[tuple[Subjec
                 return
             half = len(prepared) // 2  # which of them it is
             for part in (prepared[:half], prepared[half:]):
-                yield from failures([subject for subject, _ in part], count)
+                yield from failures([subject for subject, _ in part], count, sanitize)
             return
         with running(batch):
             for subject, ready in prepared:

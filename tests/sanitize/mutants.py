@@ -52,6 +52,7 @@ _LED = _call(
 )
 _INTEGERS = _call("out = (a << 3) + a", a=dense(INT32, (257,), 3))
 _COORDINATE = _call("out = a + index(0)", a=dense(INT32, (13, 7), 3))
+_GATHER = _call("out = a[b]", a=dense(FLOAT32, (1003,), 1), b=dense(INT32, (257,), 3))
 _OVERFLOW = "heap-buffer-overflow"
 
 MUTANTS: dict[str, Mutant] = {
@@ -78,5 +79,8 @@ MUTANTS: dict[str, Mutant] = {
     "words not shifted": Mutant(_SHIFTED, "off & (4 * step)", "off & (2 * step)", "wrong result"),
     "bytes not shifted": Mutant(_SHIFTED, "8 * (off % 4)", "8 * (off % 2)", "wrong result"),
     "led astray": Mutant(_LED, "/ 4 % 4", "/ 4 % 2", "misaligned|wrong result"),
+    "any place inside": Mutant(
+        _GATHER, "(unsigned long long)place < (unsigned long long)extent", "true", "AddressSanit"
+    ),
     "row one short": Mutant(_ROWS, "e < layout.width", "e + 1 < layout.width", "wrong result"),
 }

@@ -3,8 +3,8 @@
 ``python -m tests.sanitize.sanitized JOB...`` prints, as JSON, the exit status and the output of every job.  Each runs
 in a fork of its own, since a sanitizer ends the process at the first bug; the slow start is paid once.
 Jobs: ``fuzz:FIRST:COUNT``, ``reductions:FIRST:COUNT``, ``rows:ROWS:WIDTH:OFF:TURN``,
-``across:OUTER:WIDTH:INNER:TURN``, ``examples:NAME:...``, ``misaligned:DTYPE:TURN``, ``mutant:NAME`` and
-``partials:TOO_FAR``.
+``across:OUTER:WIDTH:INNER:TURN``, ``examples:NAME:...``, ``misaligned:DTYPE:TURN``, ``places:KIND:FIRST:COUNT``,
+``mutant:NAME`` and ``partials:TOO_FAR``.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from tests.fuzz.harness import Prepared, Refused, invoke, prepare, verify
 from tests.fuzz.misaligned import misaligned
 from tests.fuzz.program import Call, Node, Statement
 from tests.fuzz.reductions import generate as generate_reduction
+from tests.fuzz.runs import Count, failures
+from tests.fuzz.subjects import Reaching
 from tests.fuzz.test_reductions import run as run_reductions
 from tests.reductions.bits.ways import ways
 from tests.reductions.odd_rows import across, programs as odd_rows
@@ -105,6 +107,13 @@ def fuzz(first: int, count: int) -> None:
 def reductions(first: int, count: int) -> None:
     """Random programs that reduce: rows, columns, several kernels with memory between them."""
     run_reductions([generate_reduction(seed) for seed in range(first, first + count)], ADDRESS, times=every_order)
+
+
+def places(kind: str, first: int, count: int) -> None:
+    """Random programs that reach other places: views, any int64 as an index, empty tables, updates."""
+    os.environ["KGEN_SCHED"] = ORDERS[first % len(ORDERS)]
+    for subject, problem in failures([Reaching(kind, seed) for seed in range(first, first + count)], Count(), ADDRESS):
+        raise AssertionError(subject.report(problem, "cpu", small=False)) from problem
 
 
 def examples(names: Iterable[str]) -> None:
@@ -224,6 +233,8 @@ def do(job: str) -> None:
         examples(rest)
     elif kind == "misaligned":
         everywhere(rest[0], int(rest[1]))
+    elif kind == "places":
+        places(rest[0], int(rest[1]), int(rest[2]))
     elif kind == "partials":
         partials(int(rest[0]))
     else:
