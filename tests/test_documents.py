@@ -176,29 +176,90 @@ def test_function_table_is_current(bless: Bless) -> None:
     bless(ROOT / "docs" / "functions.md", function_table())
 
 
+#: The rules of ``kgen/functions.py``: what the document calls them, and what all of their functions do.
 RULES = {
-    "float": "On floats. Integers and bools become `float32`.",
-    "keep": "Integers stay integers.",
-    "predicate": "The result is `bool`.",
-    "integer": "Of integers: they count or find bits, and give `int32`.",
-    "ordered": "One argument is an integer: the first of `jn` and `yn`, the second of `ldexp`.",
-    "operator": "Operators under another name.",
-    "special": "These have their own rules: see [language.md](language.md).",
-    "prelude": "Written in the language itself, in `kgen/prelude.k`.",
-    "lifted": "Also in the prelude, on floats: integers and bools become `float32`, or `float64` beside one.",
-    "view": "The elements of their arguments in other places, of arrays and expressions.",
-    "reduction": "Over axes; `min` and `max` of several arguments are elementwise.",
+    "float": ("Functions of floats", "Integers and bools become `float32`."),
+    "keep": ("Rounding, magnitude and sign", "Integers stay integers."),
+    "predicate": ("Tests of numbers", "The result is `bool`."),
+    "integer": ("Bits of integers", "The result is `int32`."),
+    "ordered": ("Functions with an integer", "The first argument of `jn` and `yn`, the second of `ldexp`."),
+    "operator": ("Operators", "Under the names that NumPy has for them."),
+    "special": ("Choices, complex numbers, coordinates", "[language.md](language.md) has their rules."),
+    "prelude": ("Written in the language", "In `kgen/prelude.k`."),
+    "lifted": (
+        "Activations and others",
+        "Also in the prelude, on floats: integers and bools become `float32`, or `float64` beside one.",
+    ),
+    "view": ("Views", "The elements of their arguments in other places, of arrays and expressions."),
+    "reduction": ("Reductions", "Over axes; `min` and `max` of several arguments are elementwise."),
+}
+
+#: What functions give whose names do not say it.
+MEANINGS = {
+    "rcbrt": "`1 / cbrt(x)`",
+    "sinpi": "`sin(pi * x)`",
+    "cospi": "`cos(pi * x)`",
+    "erfc": "`1 - erf(x)`",
+    "erfcx": "`exp(x * x) * erfc(x)`",
+    "normcdf": "the distribution function of the normal distribution",
+    "normcdfinv": "its inverse",
+    "gelu_derivative": "the derivative of `gelu`",
+    "j0": "Bessel functions of the first kind",
+    "y0": "of the second kind",
+    "cyl_bessel_i0": "modified Bessel functions",
+    "logb": "the exponent, as a float",
+    "ilogb": "the exponent, as `int32`",
+    "rhypot": "`1 / hypot(x, y)`",
+    "copysign": "`abs(x)` with the sign of `y`",
+    "nextafter": "the next number after `x` towards `y`",
+    "fdim": "`max(x - y, 0)`",
+    "mul_rn": "`x * y` that is never part of an fma",
+    "fma": "`x * y + z`, rounded once",
+    "norm3d": "`sqrt(x * x + y * y + z * z)`",
+    "rnorm3d": "`1 / norm3d(x, y, z)`",
+    "norm4d": "the same of four numbers",
+    "rnorm4d": "`1 / norm4d(x, y, z, w)`",
+    "popcount": "how many bits are 1",
+    "clz": "how many bits before the first 1",
+    "ffs": "the place of the lowest 1, counted from 1; 0 of 0",
+    "jn": "Bessel functions of order `n`: `jn(n, x)`",
+    "yn": "`yn(n, x)`",
+    "ldexp": "`x * 2 ** n`",
+    "logical_xor": "`(x != 0) != (y != 0)`",
+    "maximum": "`max(x, y)`",
+    "minimum": "`min(x, y)`",
+    "where": "`where(c, x, y)` is `c ? x : y`, with the shape of all three",
+    "angle": "`atan2(imag(z), real(z))`",
+    "complex": "`complex(x, y)` is `x + 1j * y`",
+    "fmod": "C's `%`: the remainder has the sign of `x`",
+    "fmin": "`min`, which ignores NaN",
+    "fmax": "`max`, which ignores NaN",
+    "index": "`index(0)`: the coordinate of the element along axis 0",
+    "size": "`size(0)`, `size(x, 0)`: the extent of axis 0",
+    "expand": "`expand(w, axis=(1, 2))`: new axes of one element",
+    "transpose": "`transpose(x, (1, 0))`: the axes in this order",
+    "flip": "`flip(x, axis=0)`: from the last element to the first",
+    "split": "`split(x, axis=-1, by=128)`: two axes in place of one",
+    "merge": "`merge(x, axis=(-2, -1))`: one axis in place of several",
+    "repeat": "`repeat(x, 4, axis=1)`: each element four times",
+    "take": '`take(x, i, axis=0, mode="clamp")`: the elements at `i`',
+    "concat": "`concat(x, y, axis=0)`: one after the other",
+    "stack": "`stack(x, y, axis=0)`: along a new axis",
+    "count_nonzero": "how many elements are not 0",
+    "norm": "`sqrt(sum(x * x))`",
+    "logsumexp": "`log(sum(exp(x)))`",
 }
 
 
 def function_table() -> str:
     """The document: a table for each rule of typing, aliases beside the name that they stand for."""
     assert {f.rule for f in FUNCTIONS.values()} == set(RULES)
+    assert set(FUNCTIONS) >= set(MEANINGS)
     out = ["# Functions", "", "Written from `kgen/functions.py` by `pytest --bless`; do not edit.", ""]
     out += ["Names are those of NumPy and the array API, with CUDA's as aliases. *z*: takes complex arguments.", ""]
-    for rule, meaning in RULES.items():
+    for rule, (title, meaning) in RULES.items():
         names = {n: f for n, f in FUNCTIONS.items() if f.rule == rule}
-        out += [f"## {rule}", "", meaning, "", "| name | aliases | arguments | |", "| --- | --- | --- | --- |"]
+        out += [f"## {title}", "", meaning, "", "| name | aliases | arguments | |", "| --- | --- | --- | --- |"]
         groups: dict[tuple[str, tuple[int, ...]], list[str]] = {}
         for name, function in names.items():
             groups.setdefault((function.target, function.arity), []).append(name)
@@ -213,6 +274,7 @@ def function_table() -> str:
 
 def _notes(name: str, rule: str, target: str, arguments: int) -> Iterator[str]:
     """What the last column says: the operator, the definition, the keywords, and whether complex numbers are taken."""
+    yield MEANINGS.get(name, "")
     if rule == "operator":
         yield f"`{target}`".replace("|", "\\|")
     if rule in ("prelude", "lifted"):
