@@ -6,7 +6,7 @@ Errors are collected, and raised together after the last statement.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kgen.argument_types import ArgType, ArrayArg, ScalarArg, WeakArg
@@ -14,7 +14,9 @@ from kgen.check.arranged import NotYetError
 from kgen.check.casts import cast
 from kgen.check.context import Context
 from kgen.check.expressions import inline_prelude, lower, named, place_of
+from kgen.check.finished import finished
 from kgen.check.limits import TooLarge, too_many_arguments
+from kgen.check.memory import Memory, filled, updated, updates
 from kgen.check.scatters import scatter
 from kgen.check.scope import Late, Scope, uses_place
 from kgen.check.stored import fits, met, same_kind, stored_op
@@ -22,8 +24,7 @@ from kgen.check.stores import Stored, stores
 from kgen.check.values import Deferred, Typed, Value
 from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType, Kind
-from kgen.ir.graph import Dim, Gather, Graph, IndexMap, Op, Operand, Role, Scatter, Shape
-from kgen.ir.views import Bound, Computed, Cut, Item, Pick, Split, View
+from kgen.ir.graph import Graph, IndexMap, Op, Operand, Role, Shape
 from kgen.program import Program
 from kgen.records import dataclass
 from kgen.source import Span
@@ -105,6 +106,9 @@ class _Checker:
         self.shape: Shape = tuple(self.ctx.dims.fresh(n) for n in shape) if self.no_arrays else ()
         self.stores: list[tuple[Stored, Span]] = []
         self.scatters: list[Op] = []
+        self.updates = updates(program)
+        self.memories: dict[str, Memory] = {}
+        self.held: set[int] = set()  # reads that are not part of the program
         self.updated = frozenset(a.name for a in program.arguments if a.role == "inout")
         self.declared = {o.name: o.dtype for o in program.outputs}
 
@@ -181,12 +185,26 @@ class _Checker:
             self._assign(statement)
 
     def _let(self, statement: Let) -> None:
-        if uses_place(self.program.defs, self.late, statement.value):
+        if statement.name in self.updates:
+            self._memory(statement)
+        elif uses_place(self.program.defs, self.late, statement.value):
             then = {a.name: self.names[a.name] for a in self.program.arguments if a.role == "inout"}
             scope = replace(self._scope(None), names=ChainMap(then, self.names))
             self.late[statement.name] = Late(statement.value, scope, statement.name, len(self.late))
-            return
-        self.names[statement.name] = named(self.ctx, lower(self.ctx, self._scope(()), statement.value), statement.name)
+        else:
+            value = lower(self.ctx, self._scope(()), statement.value)
+            self.names[statement.name] = named(self.ctx, value, statement.name)
+
+    def _memory(self, statement: Let) -> None:
+        """A temporary that is updated at computed places."""
+        self.names[statement.name] = None
+        value = self._right_hand_side(statement.value)
+        typed = None if value is None else self.ctx.typed(value)
+        count = self.updates[statement.name]
+        memory = None if typed is None else filled(self.ctx, statement, typed, count)
+        if memory is not None:
+            self.memories[statement.name] = memory
+            self.numbers[statement.name] = memory.operand
 
     def _assign(self, statement: Assign) -> None:
         value = self._right_hand_side(statement.value)
@@ -255,13 +273,20 @@ class _Checker:
         number = self.numbers.get(statement.name)
         if number is None:
             return  # the argument or the output has an error
-        names = self.names
+        names, memory = self.names, self.memories.get(statement.name)
         if statement.name not in self.updated:
             names = {**names, statement.name: self._held(number, statement.name_span)}
-        self.scatters += scatter(self.ctx, replace(self._scope(()), names=names), statement, number, value)
+        found = scatter(self.ctx, replace(self._scope(()), names=names), statement, number, value)
+        if memory is None:
+            self.scatters += found
+            return
+        self.held |= updated(self.ctx, memory, found)
+        if not memory.left:
+            now = replace(self._held(number, statement.name_span), dtype=memory.dtype)
+            self.names[statement.name] = named(self.ctx, now, statement.name)
 
     def _held(self, number: int, span: Span) -> Typed:
-        """What an output holds, for the index of what is written of it."""
+        """What an output holds, or a temporary that is updated, for the index of what is written of it."""
         operand = self.ctx.arrays.operands[number]
         access = IndexMap(number, tuple(range(len(operand.shape))))
         load = self.ctx.builder.op("load", (), dtype=operand.dtype, shape=operand.shape, attr=access, span=span)
@@ -290,96 +315,4 @@ class _Checker:
             access = IndexMap(one.operand, tuple(range(len(one.shape))))
             dtype = self.ctx.arrays.operands[one.operand].dtype
             ops.append(Op("store", (one.value,), dtype, one.shape, access, span=span))
-        found = self.ctx.arrays.operands
-        held = {n for n, op in enumerate(ops) if op.name in ("load", "gather") and _operand(op, found).role == "output"}
-        ops = [*ops, *self.scatters]
-        ops = _without(ops, held.union(self.ctx.arrays.arranged, self._without_operand(ops)))
-        # Views come behind arrays, those of outputs behind the others, and buffers last.
-        order = sorted(
-            range(len(found)),
-            key=lambda n: (found[n].role == "buffer", found[n].view is not None, found[n].role == "output"),
-        )
-        rename = _Renamer(self.ctx, {number: place for place, number in enumerate(order)})
-        operands = tuple(rename.operand(found[number]) for number in order)
-        return Graph(operands, tuple(self.ctx.scalars), tuple(rename.op(op) for op in ops), rename.derived())
-
-    def _without_operand(self, ops: Sequence[Op]) -> set[int]:
-        """Ops that nothing stored needs, with a dimension that only a merged or joined value had before its index."""
-        find = self.ctx.dims.find
-        known = {find(dim) for operand in self.ctx.arrays.operands for dim in operand.shape if dim != 1}
-        needed: set[int] = set()
-        for number in reversed(range(len(ops))):
-            if ops[number].name == "store" or number in needed:
-                needed.update((number, *ops[number].args))
-        return {
-            number
-            for number, op in enumerate(ops)
-            if number not in needed and not known.issuperset(find(dim) for dim in op.shape if dim != 1)
-        }
-
-
-def _operand(op: Op, operands: Sequence[Operand]) -> Operand:
-    """What an op reads."""
-    assert isinstance(op.attr, IndexMap | Gather)
-    return operands[op.attr.operand]
-
-
-def _without(ops: Sequence[Op], left_out: Container[int]) -> list[Op]:
-    """The ops without some, and without all that is computed from these: no store is."""
-    moved: dict[int, int] = {}
-    found: list[Op] = []
-    for number, op in enumerate(ops):
-        if number not in left_out and all(a in moved for a in op.args):
-            moved[number] = len(found)
-            found.append(replace(op, args=tuple(moved[a] for a in op.args)))
-    return found
-
-
-class _Renamer:
-    """Renames the merged dimension symbols n0, n1, ... in the order of the arguments, and numbers operands anew."""
-
-    def __init__(self, ctx: Context, numbers: Mapping[int, int]) -> None:
-        self.ctx = ctx
-        self.numbers = numbers
-        self.names: dict[str, str] = {}
-
-    def dim(self, dim: Dim) -> Dim:
-        if dim == 1:
-            return 1
-        root = self.ctx.dims.find(dim)
-        return self.names.setdefault(root, f"n{len(self.names)}")
-
-    def shape(self, shape: Shape) -> Shape:
-        return tuple(self.dim(d) for d in shape)
-
-    def operand(self, operand: Operand) -> Operand:
-        view = operand.view and View(self.numbers[operand.view.of], tuple(map(self._item, operand.view.items)))
-        return Operand(operand.name, operand.dtype, self.shape(operand.shape), operand.role, view)
-
-    def _item(self, item: Item) -> Item:
-        if isinstance(item, Pick):
-            return Pick(self._bound(item.place))
-        if isinstance(item, Split):
-            return Split(self._bound(item.by), None if item.count is None else self._bound(item.count))
-        start, stop = (None if b is None else self._bound(b) for b in (item.start, item.stop))
-        return Cut(start, stop, item.step)
-
-    def _bound(self, bound: Bound) -> Bound:
-        if isinstance(bound, Computed):
-            return Computed(bound.op, self._bound(bound.left), self._bound(bound.right))
-        return bound if isinstance(bound, int) else self.dim(bound)
-
-    def derived(self) -> tuple[tuple[str, Bound], ...]:
-        """The dimensions of operands whose extents follow from others."""
-        made = ((self.ctx.dims.find(symbol), bound) for symbol, bound in self.ctx.arrays.made.items())
-        return tuple((self.names[root], self._bound(bound)) for root, bound in made if root in self.names)
-
-    def op(self, op: Op) -> Op:
-        attr = op.attr
-        if op.name == "size" and isinstance(attr, str):
-            attr = self.dim(attr)
-        elif isinstance(attr, IndexMap):
-            attr = IndexMap(self.numbers[attr.operand], attr.axes)
-        elif isinstance(attr, Gather | Scatter):
-            attr = replace(attr, operand=self.numbers[attr.operand])
-        return Op(op.name, op.args, op.dtype, self.shape(op.shape), attr, op.label, op.span)
+        return finished(self.ctx, [*ops, *self.scatters], self.held)

@@ -156,12 +156,16 @@ class Arrays:
         """The number of the buffer to which the program stores an op, if there is one."""
         return self._buffers.get(number)
 
-    def add_buffer(self, number: int, name: str, dtype: DType, shape: Shape) -> int:
-        """The number of a new buffer, to which the program stores an op."""
+    def add_buffer(self, name: str, dtype: DType, shape: Shape) -> int:
+        """The number of a new buffer."""
         while (own := f"{name}_buffer") in self.names:
             name += "_"
         self.names.add(own)
-        self._buffers[number] = self.add(Operand(own, dtype, shape, "buffer"))
+        return self.add(Operand(own, dtype, shape, "buffer"))
+
+    def buffer_of(self, number: int, name: str, dtype: DType, shape: Shape) -> int:
+        """The number of a new buffer, to which the program stores an op."""
+        self._buffers[number] = self.add_buffer(name, dtype, shape)
         return self._buffers[number]
 
     # --- views ------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ def _stored(ctx: Context, number: int) -> IndexMap:
     axes, buffer = tuple(range(len(op.shape))), ctx.arrays.buffered(number)
     if buffer is None:
         kind = op.attr.kind if isinstance(op.attr, Reduction) else "value"
-        buffer = ctx.arrays.add_buffer(number, op.label or kind, op.dtype, op.shape)
+        buffer = ctx.arrays.buffer_of(number, op.label or kind, op.dtype, op.shape)
         ctx.builder.add(Op("store", (number,), op.dtype, op.shape, IndexMap(buffer, axes), span=op.span))
     return IndexMap(buffer, axes)
 

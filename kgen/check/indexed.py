@@ -17,7 +17,7 @@ from kgen.check.context import Context
 from kgen.check.own import AXES, Own, is_empty
 from kgen.check.values import Typed, Value
 from kgen.dtypes import INT64
-from kgen.ir.graph import Dim, IndexMap, Op, Reduction, Shape, reduced_shape
+from kgen.ir.graph import Dim, Gather, IndexMap, Op, Reduction, Shape, reduced_shape
 from kgen.ir.views import OPS, WHOLE, Bound, Computed, Item, Pick, Split, View
 from kgen.records import dataclass
 from kgen.source import Span
@@ -139,7 +139,11 @@ def _made(ctx: Context, number: int, own: Own, args: list[int]) -> int:
         return _expanded(ctx, made, op, shape)
     if op.name == "index":
         return _coordinate(ctx, op, own, shape)
-    attr = _access(ctx, op.attr, own) if isinstance(op.attr, IndexMap) else op.attr
+    attr = op.attr
+    if isinstance(attr, IndexMap):
+        if ctx.arrays.operands[attr.operand].role == "buffer" and set(own.items) != {WHOLE}:
+            return _of_buffer(ctx, op, attr, own)
+        attr = _access(ctx, attr, own)
     return ctx.builder.add(Op(op.name, tuple(args), op.dtype, shape, attr, op.label, op.span))
 
 
@@ -221,6 +225,22 @@ def _access(ctx: Context, access: IndexMap, own: Own) -> IndexMap:
     if all(item == WHOLE for item in items):
         return IndexMap(access.operand, found)
     return IndexMap(ctx.arrays.view(View(access.operand, tuple(items))), found)
+
+
+def _of_buffer(ctx: Context, op: Op, access: IndexMap, own: Own) -> int:
+    """An indexed load of a buffer, which has no views: an element for each place."""
+    places = [ctx.builder.const(0, INT64)] * len(ctx.arrays.operands[access.operand].shape)
+    for axis, at in enumerate(access.axes):
+        if at is not None and op.shape[axis] != 1:
+            right = axis - len(op.shape)
+            ones: list[Dim] = [1] * (-right - 1)
+            along: Shape = (op.shape[axis], *ones)
+            number = ctx.builder.op("index", (), dtype=INT64, shape=along, attr=right)
+            found = rewrite(ctx, number, along, own.of(op.shape, along))
+            assert found is not None
+            places[at] = found
+    shape = own.dims(ctx, op.shape)
+    return ctx.builder.add(Op("gather", tuple(places), op.dtype, shape, Gather(access.operand), op.label, op.span))
 
 
 def _coordinate(ctx: Context, op: Op, own: Own, shape: Shape) -> int:

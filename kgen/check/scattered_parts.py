@@ -54,6 +54,8 @@ def _part_of_array(ctx: Context, target: Typed, axis: int, item: Item) -> Typed 
         return None
     assert isinstance(op.attr, Gather)
     base = ctx.arrays.operands[op.attr.operand]
+    if base.role == "buffer":  # which has no views
+        return None
     items = tuple(item if a == along else WHOLE for a in range(len(base.shape)))
     view = ctx.arrays.view(View(op.attr.operand, items), base.role)
     shape = Own.at(len(op.shape) + right, item, len(op.shape)).dims(ctx, op.shape)

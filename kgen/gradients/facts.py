@@ -55,10 +55,12 @@ class Facts:
         node = next(node for node in nodes if dim in self.shape(self.value(node)))
         return call("size", self.read(node), number(self.shape(self.value(node)).index(dim)))
 
-    def shaped(self, shape: Shape) -> Expr | None:
-        """An argument of this shape, else a let; None where there is none."""
+    def shaped(self, shape: Shape, dtype: DType | None = None) -> Expr | None:
+        """An argument of this shape (and dtype), else a let; None where there is none."""
         names = [a.name for a in self.program.arguments] + [s.name for s in self.program.statements]
-        return next((name(id) for id in names if self.shape(self.of(id)) == shape), None)
+        values = ((id, self.of(id)) for id in names)
+        fit = (id for id, v in values if self.shape(v) == shape and dtype in (None, dtype_of(v)))
+        return next(map(name, fit), None)
 
     def place(self, node: Call) -> Expr | None:
         """``index(k)`` or ``size(k)`` of its place, written so that it is right at other places, too."""

@@ -107,8 +107,8 @@ class Forward:
         """The lets for ``needed`` names and for what these read, in order; none for those that are ``given``."""
         found: list[tuple[str, Expr]] = []
         for statement in reversed(self.facts.program.statements):
-            parts = [node for node in postorder(statement.value) if id(node) in self.bound]
-            own: list[tuple[str, Expr]] = [(self.bound[id(node)], self.written(node)) for node in parts]
+            parts = {id(node): node for node in postorder(statement.value) if id(node) in self.bound}
+            own: list[tuple[str, Expr]] = [(self.bound[id(node)], self.written(node)) for node in parts.values()]
             if (statement.name) not in dict(own):
                 own.append((statement.name, self._stored(statement)))
             for label, value in reversed(own):

@@ -79,6 +79,11 @@ def _aligned(items: Sequence[Expr | Slice | NewAxis], term: Term) -> Term:
     return inserted(term, [axis for axis, item in enumerate(along) if not isinstance(item, Slice)])
 
 
+def _ascending(item: Expr | Slice) -> Expr | Slice:
+    """A whole axis for one from the last element to the first."""
+    return item if not isinstance(item, Slice) or item.step is None else WHOLE
+
+
 def _literals(cuts: Sequence[Expr]) -> list[int] | None:
     """The cuts as numbers; None where one is computed, or counted from the end."""
     found = [cut.value for cut in cuts if isinstance(cut, Number) and isinstance(cut.value, int)]
@@ -86,12 +91,15 @@ def _literals(cuts: Sequence[Expr]) -> list[int] | None:
 
 
 class Padder:
-    """The gradients of indices.  ``made``: what their expressions are, to add those that are cut alike."""
+    """The gradients of indices.  ``made``: what their expressions are, to add those that are cut alike.
+
+    It holds the expressions, too, so that no other one gets the id of one that is gone.
+    """
 
     def __init__(self, facts: Facts, forward: Forward) -> None:
         self.facts = facts
         self.forward = forward
-        self.made: dict[int, Padded] = {}
+        self.made: dict[int, tuple[Expr, Padded]] = {}
 
     def padded(self, node: Index, gradient: Term) -> Term | None:
         """A gradient of the index's own shape as one of what is indexed; None where that is not supported."""
@@ -101,6 +109,9 @@ class Padder:
             return None
         along = [item for item in items if not isinstance(item, NewAxis)]
         expr = _aligned(items, gradient).expr
+        reversed_axes = [axis for axis, item in enumerate(along) if isinstance(item, Slice) and item.step is not None]
+        if reversed_axes:
+            expr, along = call("flip", expr, axis=axes(reversed_axes)), [*map(_ascending, along)]
         slices = [item if isinstance(item, Slice) else self._slice(item) for item in along]
         for axis in reversed(range(len(whole))):
             expr = self._along(node, slices, axis, expr)
@@ -114,15 +125,22 @@ class Padder:
             match item:
                 case Ellipsis():
                     items += [WHOLE] * (rank - taken)
-                case Slice(step=step) if step is not None and literal_of(self.facts.value(step)) != 1:
+                case Slice(start=None, stop=None) if self._step(item) == -1:
+                    items.append(item)
+                case Slice() if self._step(item) == 1:
+                    items.append(replace(item, step=None))
+                case Slice():
                     return None
-                case Slice() | NewAxis():
+                case NewAxis():
                     items.append(item)
                 case _:
                     if self.facts.value(item).shape:
                         return None
                     items.append(item)
         return items + [WHOLE] * (rank - sum(not isinstance(item, NewAxis) for item in items))
+
+    def _step(self, item: Slice) -> object:
+        return 1 if item.step is None else literal_of(self.facts.value(item.step))
 
     def _slice(self, place: Expr) -> Slice:
         """The slice of one element."""
@@ -150,7 +168,7 @@ class Padder:
         parts = tuple(expr if place == own else None for place in range(len(cuts) + 1))
         padded = Padded(text_of(base), axis, cuts, parts, zeros)
         made = padded.expr
-        self.made[id(made)] = padded
+        self.made[id(made)] = (made, padded)
         return made
 
     def is_padded(self, expr: Expr) -> bool:
@@ -166,9 +184,9 @@ class Padder:
     def plus(self, first: Expr, second: Expr) -> Expr:
         """The sum of two gradients."""
         one, other = self.made.get(id(first)), self.made.get(id(second))
-        both = None if one is None or other is None else one.plus(other)
+        both = None if one is None or other is None else one[1].plus(other[1])
         if both is None:
             return binary("+", first, second)
         made = both.expr
-        self.made[id(made)] = both
+        self.made[id(made)] = (made, both)
         return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from kgen.check.values import Value
 from kgen.diagnostics import Reporter
 from kgen.dtypes import Kind
 from kgen.gradients.centred import centred_axes, is_multiple
@@ -19,13 +20,13 @@ from kgen.gradients.walk import Line, Walk, count, has_rule
 from kgen.ir.graph import Shape
 from kgen.syntax.text import text_of
 from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, Number, TypeName
-from kgen.syntax.trees import call, cast_to, is_atom, number
+from kgen.syntax.trees import call, cast_to, is_atom, name, number
 
 
 class Sweep(Walk):
     """``gradients``: by name, the terms whose sum is its gradient.
 
-    ``updates``: what is added to the gradients of ``arguments`` at some places.
+    ``updates``: what is added to the gradients of ``arguments`` at some places; ``places``: to those of others.
     """
 
     def __init__(
@@ -35,7 +36,8 @@ class Sweep(Walk):
         self.active = active
         self.arguments = arguments
         self.updates: list[Line] = []
-        self._as_updates: dict[int, Line] = {}  # what a padded gradient of an argument is, too
+        self.places: dict[str, list[Line]] = {}
+        self._as_updates: dict[int, tuple[Term, Line]] = {}  # by the id of an expression: what the padded term is, too
         self.padder = Padder(facts, forward)
         self.gradients: dict[str, list[Term]] = {}
 
@@ -43,13 +45,20 @@ class Sweep(Walk):
         """Visit all statements, the last first."""
         for statement in reversed(self.facts.program.statements):
             terms = self.gradients.pop(statement.name, [])
-            if statement.name in self.active and terms:
+            if statement.name in self.active and (terms or statement.name in self.places):
                 self._statement(statement, terms)
 
     def _statement(self, statement: Let | Assign, terms: list[Term]) -> None:
         comment = f"gradients through `{statement.name} = {text_of(statement.value)}`"
         before = len(self.lines)
-        total = self.added(terms)
+        updates = self.places.pop(statement.name, [])
+        if updates:
+            kept = [term for term in terms if id(term.expr) not in self._as_updates]
+            updates += [self._as_updates[id(term.expr)][1] for term in terms if id(term.expr) in self._as_updates]
+            first = self.added(kept) if kept else Term(number(0), ())
+            total = self._updated(statement.name, self.facts.of(statement.name), first, updates)
+        else:
+            total = self.added(terms)
         if not is_atom(total.expr):
             total = self.let(f"{statement.name}_grad", total)
         over = centred_axes(self.facts, statement.value)
@@ -67,6 +76,18 @@ class Sweep(Walk):
         assert rule is not None
         for place, term in enumerate(gradients):
             self._expression(rule.operands[place], self._part(rule, place, term, value))
+
+    def _updated(self, own: str, value: Value, first: Term, updates: Sequence[Line]) -> Term:
+        """The gradient of a value of this name: its first terms, to which more is added at some places."""
+        shape = self.facts.shape(value)
+        like = self.facts.shaped(shape, dtype_of(value)) or name(own)
+        whole = first.expr if first.shape == shape else call("where", number(True), first.expr, like)
+        total = self.let(f"{own}_grad", Term(whole, shape))
+        assert isinstance(total.expr, Name)
+        for update in updates:
+            assert update.at is not None
+            self.lines.append(Line(total.expr.id, update.value, at=replace(update.at, of=total.expr)))
+        return total
 
     def _shape_of(self, node: Expr) -> Shape | None:
         """The shape of a number or a name in a gradient; None where it is not known."""
@@ -97,7 +118,7 @@ class Sweep(Walk):
             if update is None or not kept or self.padder.fits(kept, term):
                 kept.append(term)
             else:
-                self.updates.append(update)
+                self.updates.append(update[1])
         if not kept:
             return Term(number(0), ()) if any(update.name == own for update in self.updates) else None
         return self.added(kept)
@@ -134,19 +155,19 @@ class Sweep(Walk):
         whole = self.facts.shape(self.facts.value(node))
         spread = self.spread_out(term, whole, node)
         found = self.padder.padded(node, spread)
-        update = None
-        if isinstance(node.of, Name) and node.of.id in self.arguments:
-            update = Line(node.of.id, spread.expr, at=node)
+        own = node.of.id if isinstance(node.of, Name) else ""
+        update = Line(own, spread.expr, at=node)
         if found is not None:
-            if update is not None:
-                self._as_updates[id(found.expr)] = update
+            self._as_updates[id(found.expr)] = (found, update)
             return [(node.of, found)]
-        if update is not None:
+        if own in self.arguments:
             self.updates.append(update)
-        elif self.forward.is_active(node.of):
-            message = "the gradient of this index of an expression is not supported yet"
-            hint = "index the arguments; of expressions, integers and slices without steps have a gradient"
-            self.refuse("not-yet", message, node, hint)
+        elif own in self.active:
+            self.places.setdefault(own, []).append(update)
+        elif not own and self.forward.is_active(node.of):
+            self.forward.read(node.of)
+            label, value = self.forward.label(node.of), self.facts.value(node.of)
+            return [(node.of, self._updated(label, value, Term(number(0), ()), [update]))]
         return []
 
     def _viewed(self, node: Expr, term: Term) -> list[tuple[Expr, Term]]:

@@ -83,8 +83,8 @@ class Body:
             for line in lines:
                 if line.comment is not None:
                     out.append(f"# {line.comment}")
-                target = f"{line.name} =" if line.at is None else f"{text_of(line.at)} +="
-                out.append(f"{word}{target} {text_of(line.value)}")
+                target = f"{word}{line.name} =" if line.at is None else f"{text_of(line.at)} +="
+                out.append(f"{target} {text_of(line.value)}")
         return out
 
 
@@ -106,5 +106,5 @@ def body(
     for line in reversed([*lines]):
         if line.name in needed:
             kept.append(line)
-            needed |= names_in(line.value)
+            needed |= line.read()
     return Body(forward.lets(needed, given), kept[::-1], results)

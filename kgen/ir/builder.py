@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kgen.dtypes import BOOL, INT32, INT64, DType
 from kgen.ir.graph import Attr, Dim, Op, Shape, to_bits
@@ -38,6 +38,11 @@ class Builder:
         if number == len(self.ops):
             self.ops.append(op)
         return number
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Add ops anew that are equal to these: they read memory that was stored to since."""
+        for number in numbers:
+            self._numbers.pop(self.ops[number], None)
 
     def op(
         self,

@@ -83,7 +83,7 @@ def _bind(kernel: Graph, arrays: list[Array | None], shape: tuple[int, ...] | No
             own = _shape_of_result(kernel, operand, sizes)
             if own is not None:
                 bind(operand.name, operand.shape, own)
-            if operand.role not in ("output", "buffer"):
+            if operand.view is None and operand.role not in ("output", "buffer"):
                 raise ValueError(f"no array for the {operand.role} {operand.name}")
             continue
         if operand.role == "output":

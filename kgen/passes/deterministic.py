@@ -33,13 +33,14 @@ def deterministic(kernel: Graph, source: Source) -> Graph:
     replaced = _replaced(kernel)
     made = _Made(kernel)
     for number, op in enumerate(kernel.ops):
-        if not (_stored(op) in sums or op in replaced.get(_stored(op) or 0, ())):
+        operand = _stored(op)
+        if operand is None or not (operand in sums or op in replaced.get(operand, ())):
             made.put(number, made.moved(op))
-    for stores in replaced.values():
-        own = [_own(kernel, op) for op in stores]
-        made.last_wins([made.moved(op) for op in stores], own)
-    for operand, stores in sums.items():
-        made.add(operand, [made.moved(op) for op in stores])
+        elif operand in sums and op is sums[operand][-1]:  # those of a buffer are before it is read
+            made.add(operand, [made.moved(one) for one in sums[operand]])
+        elif operand in replaced and op is replaced[operand][-1]:
+            own = [_own(kernel, one) for one in replaced[operand]]
+            made.last_wins([made.moved(one) for one in replaced[operand]], own)
     return replace(kernel, operands=tuple(made.operands), ops=tuple(made.builder.ops))
 
 

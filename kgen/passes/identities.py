@@ -11,7 +11,7 @@ x + nan, x * nan, max(x, nan)        ->  nan          (floats; likewise - / // %
 x < nan, x == nan, x != nan          ->  false, false, true
 not not b, neg neg x                 ->  b, x
 0 - x, x * -1                        ->  neg x        (signed integers)
-where(c, x, x)                       ->  x
+where(c, x, x), where(true, x, y)    ->  x            (as a cast to its dtype where it is broadcast)
 cast to f16 of the widened f16 x     ->  x            (likewise bf16, fp8, and integers widened and narrowed again)
 cast to i64 of the float of i16 x    ->  cast x       (and other integers that both the float and the result can hold)
 round x, floor x, ceil x, trunc x    ->  x            (of an integer as a float)
@@ -40,6 +40,7 @@ _INT_RIGHT_ZERO = frozenset({"add", "sub", "or", "xor", "shl", "shr"})
 _COMMUTES = frozenset({"add", "mul", "or", "xor", "and"})
 _IDEMPOTENT = frozenset({"and", "or", "min", "max"})
 _PROPAGATE_NAN = frozenset({"add", "sub", "mul", "div", "floordiv", "mod", "fmod", "min", "max"})
+_SAME = CastMode("rne", False)
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 
 
@@ -71,7 +72,7 @@ def _by_name(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
         case "cast":
             return _cast(builder, op, args[0])
         case "where":
-            return _where(op, args)
+            return _where(builder, op, args)
         case "complex" if args[0].name == "real" and args[1].name == "imag" and args[0].args == args[1].args:
             return args[0].args[0]
         case "reduce":
@@ -229,11 +230,16 @@ def _is_one(builder: Builder, op: Op) -> bool:
     return op.name == "add" and constant(builder.ops[op.args[1]]) == 1 and _is_zero(builder, builder.ops[op.args[0]])
 
 
-def _where(op: Op, args: Sequence[Op]) -> int | None:
+def _where(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
     if op.args[1] == op.args[2]:
         return op.args[1]
-    chosen = constant(args[0])
-    return None if chosen is None else op.args[1 if chosen else 2]
+    condition = constant(args[0])
+    if condition is None:
+        return None
+    chosen = op.args[1 if condition else 2]
+    if builder.ops[chosen].name == "const" or builder.ops[chosen].shape == op.shape:
+        return chosen
+    return builder.op("cast", (chosen,), dtype=op.dtype, shape=op.shape, attr=_SAME, span=op.span)
 
 
 def _cast(builder: Builder, op: Op, source: Op) -> int | None:

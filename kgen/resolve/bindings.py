@@ -30,8 +30,8 @@ class Binding:
     span: Span
     position: int
     used: bool = False
-    updated: Span | None = None  # where an inout is assigned
-    update_position: int = -1
+    updated: Span | None = None  # where an inout is assigned, or another one first updated at computed places
+    update_position: int = -1  # of a temporary: that of the last update
     scattered: Combine | None = None  # how it is assigned at computed places
 
 
@@ -67,7 +67,7 @@ class Bindings:
                 self._scatter(position, statement)
 
     def _scatter(self, position: int, statement: Assign) -> None:
-        """``name[items] = value``: of an inout argument, or of an output that is assigned above."""
+        """``name[items] = value``: of an inout argument, or of an output or a temporary that is assigned above."""
         name, old = statement.name, self.names.get(statement.name)
         self.scatters = True
         if old is None:
@@ -77,8 +77,10 @@ class Bindings:
         elif old.scattered is not None:
             if old.scattered == "set" or statement.combine != old.scattered:
                 self._updated_again(statement, old)
+            elif old.role == "let":
+                old.update_position = position
         else:
-            if old.role == "output":
+            if old.role in ("output", "let"):
                 old.updated, old.update_position = statement.name_span, position
             elif old.role == "inout" and old.updated is not None:
                 self._updated_again(statement, old)

@@ -212,14 +212,22 @@ class _Resolver:
                 self._outside_def(name, span, inside, (binding.span,))
         elif binding.role in ("let", "output") and binding.position >= position:
             self._read_early(name, binding, span, position)
+        elif binding.role == "let" and binding.scattered is not None:
+            if position <= binding.update_position:
+                self._read_early(name, binding, span, position)
         elif binding.scattered is not None and binding.update_position < position:
             message = f"`{name}` is read after it is written at computed places, which is not supported yet"
             hint = "read it in another program, or before"
+            if binding.role == "output":
+                hint = f"write `let {name} = ...`, which is read below its updates"
             self.reporter.error("not-yet", message, span, marks=(binding.updated or binding.span,), hint=hint)
 
     def _read_early(self, name: str, binding: Binding, span: Span, position: int) -> None:
         line = self.source.line_of(binding.span.start)
-        if binding.position > position:
+        if binding.position < position:
+            message = f"`{name}` is read before its last update"
+            hint = f"read it below its updates, or read another temporary: write `let {name}_1 = ...`"
+        elif binding.position > position:
             message = f"`{name}` is read before line {line} assigns it"
             hint = f"move line {line} up; if this `{name}` is an input, give one of the two another name"
         elif binding.role == "let":
@@ -369,10 +377,12 @@ class _Resolver:
         for name, binding in idle:
             hint = f"write `{name} = ...`, or declare it as `input {name}`"
             self.reporter.error("inout-not-assigned", f"`{name}` is never assigned", binding.span, hint=hint)
+        assigned = {one.name for one in self.tree.statements if isinstance(one, Assign)}
+        lets = {name for name, binding in self.bindings.items() if binding.role == "let"}
         if not self.tree.statements:
             hint = "write what to compute: `out = a + b`"
             self.reporter.error("empty-program", "the program is empty", None, hint=hint)
-        elif not self.outputs and not idle and not any(isinstance(one, Assign) for one in self.tree.statements):
+        elif not self.outputs and not idle and assigned <= lets:
             last = self.tree.statements[-1]
             hint = "write what to compute: `out = ...`"
             if isinstance(last, Let):

@@ -32,7 +32,8 @@ OPERANDS = (
     'take(x, i, axis=0, mode="clamp")', 'take(z, i, axis=0, mode="wrap")', 'take(x, j, axis=1, mode="reflect")',
     "split(v, by=4)", "transpose(y, (1, 0))", "flip(x, axis=1)", "stack(w, u, w * u, axis=0)", "repeat(c, 2, axis=1)",
     "concat(c, d, d, axis=-1)", "merge(stack(c, c * c, axis=-1))", "(x - d)[0]", "expand(w, axis=0)", "z[None, 2]",
-    "sum(q, axis=2)[:, :1]", "concat((x * 2)[:, 1:], d, axis=1)",
+    "sum(q, axis=2)[:, :1]", "concat((x * 2)[:, 1:], d, axis=1)", "(x * x)[i]", "exp(z)[i]", "(x * d)[::-1]",
+    "(z * z)[::2]", "logsumexp(q, axis=2)[i, 0][:, None]", "(x - d)[i, 1:][:, :1]", "(y * y)[j, 1:][:3, :1]",
 )  # fmt: skip
 
 

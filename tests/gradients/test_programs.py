@@ -100,6 +100,17 @@ PROGRAMS: dict[str, dict[str, Any]] = {
     "out = take(x, i, axis=-1, mode='wrap') * take(w, i, mode='clamp')": {
         "x": real(2, 3), "w": real(4), "i": np.array([5, -1, 2, 5, 9]),
     },
+    "let s = sum(x * w, axis=1)\nout = s[i] * u + sum(s)": {
+        "x": real(3, 4), "w": real(4), "u": real(5), "i": np.array([0, 2, 2, 1, -1]),
+    },
+    "let t = x * w\nout = (t[1:] - t[:-1]) * t[0] + t[::2, 0][:1]": {"x": real(3, 4), "w": real(4)},
+    "let t = x * w\nlet u = t[i]\nout = u * t[i, j][:, None] + t[:3] + sum(u[j])": {
+        "x": real(4, 3), "w": real(3), "i": np.array([0, 2, 2]), "j": np.array([1, 1, -1]),
+    },
+    "out = take(exp(x), i, axis=0, mode='clamp') * mean(x, axis=0)[j]": {
+        "x": real(3, 4), "i": np.array([0, 9, 2]), "j": np.array([0, 3, 3, 2]),
+    },
+    "let z = a * a\nout = z[i] * b": {"a": both(4), "b": both(3), "i": np.array([0, 2, 2])},
     "out = x > 1 ? x * y : y": {"x": real(3, 4), "y": real(4)},
     "out = where(m, x, y)": {"m": real(3, 4) > 1, "x": real(3, 4), "y": real(4)},
     "out = complex(a, b) * z": {"a": real(3, 4), "b": real(4), "z": both(3, 1)},
