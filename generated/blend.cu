@@ -47,11 +47,32 @@ static __device__ __forceinline__ float divide_constant(float a, float high, flo
     return fmaf(a, high, a * low);
 }
 
+// A group of bytes in words: an instruction takes an element of these, as an int.  Compilers take two or three to take
+// vectors of bytes apart, and convert bytes to floats by a slower instruction than ints.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) BytePack {
+    struct Elements {
+        unsigned int words[N / 4];
+
+        __device__ __forceinline__ int operator[](int j) const
+        {
+#if defined(__CUDA_ARCH__)
+            const int selectors = (T)-1 < 0 ? 0x8880 + 0x1111 * (j % 4) : 0x4440 + j % 4;  // 8 + b: the sign of byte b
+            int element;
+            asm("prmt.b32 %0, %1, 0, %2;" : "=r"(element) : "r"(words[j / 4]), "r"(selectors));
+            return element;
+#else
+            return (T)(words[j / 4] >> 8 * (j % 4));
+#endif
+        }
+    } at;
+};
+
 // One element.
 static __device__ __forceinline__ void
 blend_element(const __nv_bfloat16 over_v,
               const __nv_bfloat16 under_v,
-              const unsigned char mask_v,
+              const int mask_v,
               __nv_bfloat16& out_v)
 {
     const float under_f32 = __bfloat162float(under_v);
@@ -79,7 +100,7 @@ blend_contiguous_any(const __nv_bfloat16* over_ptr,
     if (i < whole_to) {
         const auto over_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(over_ptr + i);
         const auto under_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(under_ptr + i);
-        const auto mask_vec = *reinterpret_cast<const Pack<unsigned char, 8, 8>*>(mask_ptr + i);
+        const auto mask_vec = *reinterpret_cast<const BytePack<unsigned char, 8, 8>*>(mask_ptr + i);
         Pack<__nv_bfloat16, 8, 16> out_vec;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {

@@ -41,7 +41,7 @@ static __device__ __forceinline__ void let_next_kernel_start()
 
 // One element: out: half = cast<float>(q) * scale
 static __device__ __forceinline__ void
-dequantize_element(const signed char q_v, const float scale_v, __half& out_v)
+dequantize_element(const int q_v, const float scale_v, __half& out_v)
 {
     out_v = __float2half_rn((float)q_v * scale_v);
 }

@@ -69,9 +69,30 @@ static __device__ __forceinline__ Index offset_of(const Index (&c)[Rank], const 
     return offset;
 }
 
+// A group of bytes in words: an instruction takes an element of these, as an int.  Compilers take two or three to take
+// vectors of bytes apart, and convert bytes to floats by a slower instruction than ints.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) BytePack {
+    struct Elements {
+        unsigned int words[N / 4];
+
+        __device__ __forceinline__ int operator[](int j) const
+        {
+#if defined(__CUDA_ARCH__)
+            const int selectors = (T)-1 < 0 ? 0x8880 + 0x1111 * (j % 4) : 0x4440 + j % 4;  // 8 + b: the sign of byte b
+            int element;
+            asm("prmt.b32 %0, %1, 0, %2;" : "=r"(element) : "r"(words[j / 4]), "r"(selectors));
+            return element;
+#else
+            return (T)(words[j / 4] >> 8 * (j % 4));
+#endif
+        }
+    } at;
+};
+
 // One element: out: half = cast<float>(q) * scale
 static __device__ __forceinline__ void
-dequantize_rows_element(const signed char q_v, const float scale_v, __half& out_v)
+dequantize_rows_element(const int q_v, const float scale_v, __half& out_v)
 {
     out_v = __float2half_rn((float)q_v * scale_v);
 }
@@ -101,7 +122,7 @@ dequantize_rows_flat_2d(const signed char* q_ptr,
     const unsigned int whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
     if (i < whole_to) {
-        const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + i);
+        const auto q_vec = *reinterpret_cast<const BytePack<signed char, 8, 8>*>(q_ptr + i);
         Pack<__half, 8, 16> out_vec;
         const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
         int c0 = (int)(i - q0 * layout.extent[0]);
@@ -185,7 +206,7 @@ dequantize_rows_contiguous_any2(const signed char* q_ptr,
     const Count whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
     if (i < whole_to) {
-        const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + i);
+        const auto q_vec = *reinterpret_cast<const BytePack<signed char, 8, 8>*>(q_ptr + i);
         const float scale_v = scale_ptr[0];
         Pack<__half, 8, 16> out_vec;
         #pragma unroll
@@ -254,7 +275,7 @@ dequantize_rows_rows_any(const signed char* q_ptr,
     const Index i = 8 * c[0];  // the first of this thread's 8 elements of the row
     wait_for_earlier_kernels();
     if (layout.width - i >= 8) {
-        const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + out_at + i);
+        const auto q_vec = *reinterpret_cast<const BytePack<signed char, 8, 8>*>(q_ptr + out_at + i);
         const float scale_v = scale_ptr[scale_at];
         Pack<__half, 8, 16> out_vec;
         #pragma unroll
@@ -316,7 +337,7 @@ dequantize_rows_rows_2d_64bit(const signed char* q_ptr,
     const int i = 8 * c0;  // the first of this thread's 8 elements of the row
     wait_for_earlier_kernels();
     if (layout.width - i >= 8) {
-        const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + out_at + i);
+        const auto q_vec = *reinterpret_cast<const BytePack<signed char, 8, 8>*>(q_ptr + out_at + i);
         const float scale_v = scale_ptr[scale_at];
         Pack<__half, 8, 16> out_vec;
         #pragma unroll
@@ -372,7 +393,7 @@ dequantize_rows_rows_2d_64bit2(const signed char* q_ptr,
     const int i = 8 * c0 - before;  // the first of this thread's 8 elements of the row
     wait_for_earlier_kernels();
     if (i >= 0 && layout.width - i >= 8) {
-        const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + out_at + i);
+        const auto q_vec = *reinterpret_cast<const BytePack<signed char, 8, 8>*>(q_ptr + out_at + i);
         const float scale_v = scale_ptr[scale_at];
         Pack<__half, 8, 16> out_vec;
         #pragma unroll
@@ -437,7 +458,7 @@ dequantize_rows_rows_2d_64bit4(const signed char* q_ptr,
     const long long i = 8 * c0 - before;  // the first of this thread's 8 elements of the row
     wait_for_earlier_kernels();
     if (i >= 0 && layout.width - i >= 8) {
-        const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + out_at + i);
+        const auto q_vec = *reinterpret_cast<const BytePack<signed char, 8, 8>*>(q_ptr + out_at + i);
         const float scale_v = scale_ptr[scale_at];
         Pack<__half, 8, 16> out_vec;
         #pragma unroll
@@ -479,7 +500,7 @@ dequantize_rows_flat_2d_64bit(const signed char* q_ptr,
     const long long whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
     if (i < whole_to) {
-        const auto q_vec = *reinterpret_cast<const Pack<signed char, 8, 8>*>(q_ptr + i);
+        const auto q_vec = *reinterpret_cast<const BytePack<signed char, 8, 8>*>(q_ptr + i);
         Pack<__half, 8, 16> out_vec;
         const unsigned long long q0 = (__umul64hi(i, layout.magic[0]) + i) >> layout.shift[0];
         long long c0 = (long long)(i - q0 * layout.extent[0]);

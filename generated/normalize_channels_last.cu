@@ -49,12 +49,30 @@ static __device__ __forceinline__ float divide_constant(float a, float high, flo
     return fmaf(a, high, a * low);
 }
 
+// A group of bytes in words: an instruction takes an element of these, as an int.  Compilers take two or three to take
+// vectors of bytes apart, and convert bytes to floats by a slower instruction than ints.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) BytePack {
+    struct Elements {
+        unsigned int words[N / 4];
+
+        __device__ __forceinline__ int operator[](int j) const
+        {
+#if defined(__CUDA_ARCH__)
+            const int selectors = (T)-1 < 0 ? 0x8880 + 0x1111 * (j % 4) : 0x4440 + j % 4;  // 8 + b: the sign of byte b
+            int element;
+            asm("prmt.b32 %0, %1, 0, %2;" : "=r"(element) : "r"(words[j / 4]), "r"(selectors));
+            return element;
+#else
+            return (T)(words[j / 4] >> 8 * (j % 4));
+#endif
+        }
+    } at;
+};
+
 // One element.
 static __device__ __forceinline__ void
-normalize_channels_last_element(const unsigned char image_v,
-                                const float mu_v,
-                                const float sigma_v,
-                                __half& out_v)
+normalize_channels_last_element(const int image_v, const float mu_v, const float sigma_v, __half& out_v)
 {
     // let   scaled = cast<float>(image) / 255
     const float scaled_v = divide_constant((float)image_v, 0.0039215684f, 2.337437e-10f /* 1 / 255.0f */);
@@ -88,7 +106,7 @@ normalize_channels_last_flat_2d(const unsigned char* image_ptr,
     const unsigned int whole_to = n / 8 * 8;  // whole groups lie up to here
     wait_for_earlier_kernels();
     if (i < whole_to) {
-        const auto image_vec = *reinterpret_cast<const Pack<unsigned char, 8, 8>*>(image_ptr + i);
+        const auto image_vec = *reinterpret_cast<const BytePack<unsigned char, 8, 8>*>(image_ptr + i);
         Pack<__half, 8, 16> out_vec;
         const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
         int c0 = (int)(i - q0 * layout.extent[0]);

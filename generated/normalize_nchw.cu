@@ -79,13 +79,31 @@ static __device__ __forceinline__ float divide_moderate(float a, float b)
     return fmaf(fmaf(-q, b, a), r, q);
 }
 
+// A group of bytes in words: an instruction takes an element of these, as an int.  Compilers take two or three to take
+// vectors of bytes apart, and convert bytes to floats by a slower instruction than ints.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) BytePack {
+    struct Elements {
+        unsigned int words[N / 4];
+
+        __device__ __forceinline__ int operator[](int j) const
+        {
+#if defined(__CUDA_ARCH__)
+            const int selectors = (T)-1 < 0 ? 0x8880 + 0x1111 * (j % 4) : 0x4440 + j % 4;  // 8 + b: the sign of byte b
+            int element;
+            asm("prmt.b32 %0, %1, 0, %2;" : "=r"(element) : "r"(words[j / 4]), "r"(selectors));
+            return element;
+#else
+            return (T)(words[j / 4] >> 8 * (j % 4));
+#endif
+        }
+    } at;
+};
+
 // One element.
 template <bool UseReciprocal>
 static __device__ __forceinline__ void
-normalize_nchw_element(const unsigned char image_v,
-                       const float mu_v,
-                       const float sigma_v,
-                       __half& out_v)
+normalize_nchw_element(const int image_v, const float mu_v, const float sigma_v, __half& out_v)
 {
     // let   scaled = cast<float>(image) / 255
     const float scaled_v = divide_constant((float)image_v, 0.0039215684f, 2.337437e-10f /* 1 / 255.0f */);
@@ -131,7 +149,7 @@ normalize_nchw_rows_3d(const unsigned char* image_ptr,
     const int i = 16 * c0;  // the first of this thread's 16 elements of the row
     wait_for_earlier_kernels();
     if (layout.width - i >= 16) {
-        const auto image_vec = *reinterpret_cast<const Pack<unsigned char, 16, 16>*>(image_ptr + out_at + i);
+        const auto image_vec = *reinterpret_cast<const BytePack<unsigned char, 16, 16>*>(image_ptr + out_at + i);
         const float mu_v = mu_ptr[mu_at];
         const float sigma_v = sigma_ptr[mu_at];
         Pack<__half, 16, 16> out_vec;

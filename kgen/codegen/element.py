@@ -25,7 +25,7 @@ from kgen.codegen.quotients import (
 )
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults, spell_short
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
-from kgen.dtypes import INT64, DType
+from kgen.dtypes import INT32, INT64, DType
 from kgen.ir.graph import Gather, IndexMap, Op, Scatter
 from kgen.ir.ops import BRANCHING
 from kgen.partition.step import Step
@@ -108,6 +108,7 @@ class Writer:
     fast: bool = False
     accumulators: Mapping[int, DType] = NO_ACCUMULATORS
     rounded: Set[int] = frozenset()
+    bytes: Set[int] = frozenset()
     places: dict[int, str] = field(default_factory=dict)
     define: Define = define_constant
 
@@ -120,7 +121,8 @@ class Writer:
         for i, access in sorted(reads, key=lambda pair: pair[1].operand):
             operand = graph.operands[access.operand]
             name = self.unique(names.value(operand.name))
-            arguments.append(Argument("read", i, f"const {register_type(operand.dtype)} {name}"))
+            type_ = register_type(INT32 if i in self.bytes else operand.dtype)
+            arguments.append(Argument("read", i, f"const {type_} {name}"))
             for number, op in enumerate(graph.ops):
                 if (
                     op.name == "load"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kgen.codegen import names
 from kgen.codegen.arguments import used
 from kgen.codegen.atomics import accumulator_of
+from kgen.codegen.byte_packs import converted_bytes
 from kgen.codegen.context import ElementContext
 from kgen.codegen.element import Element, Statement, Writer
 from kgen.codegen.gathers import needed
@@ -28,18 +29,21 @@ class ElementUse:
     ``shared``: the accesses to what all elements of a thread share; None where they are too few to profit.  ``rows``:
     the ops that move rows at computed places, whose elements are parameters.  ``bins``: the operands whose updates are
     combined in shared memory first.  ``rounded``: those of ``rows`` whose groups are rounded to fp8 at once.
+    ``bytes``: the accesses to bytes that are parameters of type int, because they only become floats.
     """
 
     shared: frozenset[int] | None
     rows: tuple[int, ...]
     bins: tuple[int, ...]
     rounded: frozenset[int]
+    bytes: frozenset[int]
 
     @staticmethod
     def of(step: Step, schedule: Schedule) -> ElementUse:
         bins = tuple(operand for operand, _ in schedule.bins) if isinstance(schedule, BinsSchedule) else ()
         rows = ops_of_rows(step, schedule)
-        return ElementUse(shared_accesses(schedule), rows, bins, rounded_rows(step, schedule, rows))
+        rounded = rounded_rows(step, schedule, rows)
+        return ElementUse(shared_accesses(schedule), rows, bins, rounded, converted_bytes(step))
 
 
 def rounded_rows(step: Step, schedule: Schedule, rows: Sequence[int]) -> frozenset[int]:
@@ -64,7 +68,7 @@ def write_element(
     ``short``: whether those may that only go into results of 16 bits.
     """
     accumulators = {number: accumulator_of(step.graph.operands[number].dtype) for number in use.bins}
-    writer = Writer(step, statements, fast=fast, accumulators=accumulators, rounded=use.rounded)
+    writer = Writer(step, statements, fast=fast, accumulators=accumulators, rounded=use.rounded, bytes=use.bytes)
     if short and not fast:
         writer.short = short_results(step.graph.ops)
     if use.shared is not None and not fast:

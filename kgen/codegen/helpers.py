@@ -85,6 +85,8 @@ def in_order(movers: Collection[str], others: Iterable[str]) -> list[str]:
     return [*(h for h in MOVERS if h in movers), *others, *(h for h in movers if h not in MOVERS)]
 
 
+BYTE_PACK = "byte_pack"
+
 #: Elements, and groups of rows, at computed places.
 GATHER, ROW, LOAD_GATHERED, STORE_SCATTERED = "gather", "row", "load_gathered", "store_scattered"
 
@@ -181,6 +183,7 @@ _ROWS = (
     *(Helper(name) for name in (ARRAY_SHAPE, "is_inside", GATHER, ROW)),
     *(Helper(name, (ROW,)) for name in (LOAD_GATHERED, STORE_SCATTERED)),
     *_atomics(),
+    Helper(BYTE_PACK),
     Helper("keep_packed"),
     Helper("keep_loads_above"),
     Helper("keep_loaded"),

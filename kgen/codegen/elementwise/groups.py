@@ -8,6 +8,7 @@ from functools import cached_property
 from kgen.codegen import names
 from kgen.codegen.arguments import BY_NAME, Argument
 from kgen.codegen.bodies import LAYOUT_TYPES
+from kgen.codegen.byte_packs import byte_movers, pack_type
 from kgen.codegen.context import LayoutContext
 from kgen.codegen.elementwise.context import (
     EitherContext,
@@ -195,7 +196,7 @@ class GroupWriter(ElementWriter):
                 vector = names.new_vector(name) if written and access.reads else names.vector(name)
                 group = self.schedule.group
                 alignment = group * self.operand(number).dtype.size if is_run else planned.alignment
-                pack = f"Pack<{type_}, {group}, {alignment}>"
+                pack = pack_type(self.step, self.schedule, number, alignment)
                 place = f"{self.pointer(number)} + {self.position(number, 'i')}"
                 run = (self.step_of(number), names.start(name)) if is_run else ("", "")
                 found.append(OperandContext(place, type_, vector, pack, planned.kind == "shifted", *run))
@@ -248,7 +249,8 @@ class GroupWriter(ElementWriter):
         kinds = {t.kind for t in self.schedule.accesses} if self.schedule.group > 1 else set()
         found = tuple(mover for kind, mover in (("shifted", LOAD_UNALIGNED), ("run", LOAD_RUN)) if kind in kinds)
         runs = (IS_RUN,) if self.runs(self.vectors(written=False)) else ()
-        return (*self.shared_movers(), *runs, *found, *movers_of(self.rows.values()))
+        own = (*runs, *found, *byte_movers(self.step, self.schedule))
+        return (*self.shared_movers(), *own, *movers_of(self.rows.values()))
 
     # --- the layout struct, and comments ------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from kgen.codegen import names
 from kgen.codegen.arguments import BY_NAME, Argument
+from kgen.codegen.byte_packs import byte_movers, pack_type
 from kgen.codegen.context import LayoutContext
 from kgen.codegen.elementwise.context import KernelContext, OffsetContext, OperandContext, ResultContext
 from kgen.codegen.elementwise.writer import ElementWriter
@@ -96,7 +97,8 @@ class LinearWriter(ElementWriter):
             backward=schedule.backward,
         )
         shifts = any(t.kind == "shifted" for t in schedule.accesses)
-        return Written(context, parameters, movers=(LOAD_UNALIGNED,) if shifts else self.shared_movers())
+        movers = (LOAD_UNALIGNED,) if shifts else self.shared_movers()
+        return Written(context, parameters, movers=(*movers, *byte_movers(self.step, schedule)))
 
     def call(self, mode: str, at: str) -> tuple[str, ...]:
         return self.call_element(
@@ -123,7 +125,7 @@ class LinearWriter(ElementWriter):
             if s.is_vectorised and (t.writes if written else t.reads):
                 type_, label = storage_type(self.operand(i).dtype), self.labels[i]
                 name = names.new_vector(label) if written and t.reads else names.vector(label)
-                pack = f"Pack<{type_}, {self.schedule.group}, {s.alignment}>"
+                pack = pack_type(self.step, self.schedule, i, s.alignment)
                 found.append(OperandContext(self.pointer(i), type_, name, pack, s.kind == "shifted"))
         return tuple(found)
 

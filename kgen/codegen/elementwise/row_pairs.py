@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
+from kgen.codegen.byte_packs import byte_movers
 from kgen.codegen.context import LayoutContext
 from kgen.codegen.elementwise.context import PairContext
 from kgen.codegen.elementwise.rows import RowsWriter
@@ -56,7 +57,7 @@ class RowPairsWriter(RowsWriter):
             packed=self.call_element([self.argument(a, "(i + j)", packed=True) for a in self.element.arguments]),
             is_part=self.unit.is_part,
         )
-        return Written(context, parameters)
+        return Written(context, parameters, movers=byte_movers(self.step, self.schedule))
 
     def row_terms(self, number: int, p: str) -> list[str]:
         """The terms of the offset of row ``k``."""

@@ -1,0 +1,54 @@
+"""Groups of bytes that a kernel keeps in words, and takes elements out of as integers that become floats."""
+
+from __future__ import annotations
+
+from kgen.codegen.c_types import storage_type
+from kgen.codegen.helpers import BYTE_PACK
+from kgen.dtypes import FLOAT32, INT8, UINT8
+from kgen.ir.graph import IndexMap
+from kgen.partition.step import Step
+from kgen.schedule.schedule import Schedule
+from kgen.schedule.target import WORD
+
+
+def converted_bytes(step: Step) -> frozenset[int]:
+    """The accesses to integers of 8 bits that are only read, and of which every use is a conversion to float32."""
+    found = enumerate(step.accesses)
+    return frozenset(i for i, t in found if not t.writes and _is_byte(step, i) and _is_converted(step, i))
+
+
+def pack_type(step: Step, schedule: Schedule, access: int, alignment: int) -> str:
+    """The type of a group of an operand."""
+    kind = "BytePack" if access in byte_packs(step, schedule) else "Pack"
+    dtype = step.graph.operands[step.accesses[access].operand].dtype
+    return f"{kind}<{storage_type(dtype)}, {schedule.group}, {alignment}>"
+
+
+def byte_packs(step: Step, schedule: Schedule) -> frozenset[int]:
+    """The accesses of which a kernel has groups of several words.  One word compilers take apart as well."""
+    if schedule.group % WORD or schedule.group == WORD:
+        return frozenset()
+    planned = schedule.accesses
+    return frozenset(
+        i for i in converted_bytes(step) if planned[i].kind == "vector" and planned[i].alignment % WORD == 0
+    )
+
+
+def byte_movers(step: Step, schedule: Schedule) -> tuple[str, ...]:
+    """The helper for these groups, if there are any."""
+    return (BYTE_PACK,) if byte_packs(step, schedule) else ()
+
+
+def _is_byte(step: Step, access: int) -> bool:
+    return step.graph.operands[step.accesses[access].operand].dtype in (INT8, UINT8)
+
+
+def _is_converted(step: Step, access: int) -> bool:
+    ops, of = step.graph.ops, step.accesses[access]
+    loads = {
+        number
+        for number, op in enumerate(ops)
+        if op.name == "load" and isinstance(op.attr, IndexMap)
+        if (op.attr.operand, op.attr.axes) == (of.operand, of.axes)
+    }
+    return all(op.name == "cast" and op.dtype is FLOAT32 for op in ops if loads & {*op.args})
