@@ -102,6 +102,7 @@ def test_helpers_and_files_agree() -> None:
         "keep_loads_above",
         "is_run",
         "load_run",
+        "byte_pack",
         "extract",
         "to_float",
         "load_aligned_blocks",
