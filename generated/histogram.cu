@@ -73,7 +73,7 @@ histogram_bins_1d_256(const unsigned char* picture_ptr,
 {
     const int bins_count = (int)bins_shape.extent[0];
     __shared__ int bins_smem[256];  // the updates of this block, which go to memory at the end
-    for (int b = threadIdx.x; b < bins_count; b += 512) {
+    if (const int b = threadIdx.x; b < bins_count) {
         bins_smem[b] = 0;
     }
     __syncthreads();
@@ -93,7 +93,7 @@ histogram_bins_1d_256(const unsigned char* picture_ptr,
         histogram_element(picture_ptr[e], bins_smem, bins_shape);
     }
     __syncthreads();
-    for (int b = threadIdx.x; b < bins_count; b += 512) {
+    if (const int b = threadIdx.x; b < bins_count) {
         const int bins_kept = bins_smem[b];
         if (bins_kept != 0) {
             atomicAdd(&bins_ptr[b], bins_kept);
