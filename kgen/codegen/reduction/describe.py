@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import replace
 from typing import TypeVar
 
@@ -12,9 +12,7 @@ from kgen.codegen.family import Parameters, Unit, Written
 from kgen.codegen.helpers import LOAD_ALIGNED_BLOCKS
 from kgen.codegen.kernels import Parameter
 from kgen.codegen.limits import check_parameters
-from kgen.codegen.reduction.column_context import ColumnContext, NarrowContext, ResidentContext
 from kgen.codegen.reduction.facts import Described, Facts
-from kgen.codegen.reduction.row_context import RowsContext
 from kgen.codegen.reduction.row_groups import is_known
 from kgen.codegen.reduction.sections import by_value
 from kgen.codegen.reduction.states import states_of
@@ -26,7 +24,6 @@ from kgen.schedule.reduction.states import known_of
 from kgen.schedule.scratch import COUNTER_BYTES
 
 S = TypeVar("S", bound=RowSchedule)
-Context = RowsContext | ColumnContext | NarrowContext | ResidentContext
 
 
 def write_reduction(
@@ -59,8 +56,7 @@ def write_reduction(
         known, unit.layout_name, unit.rule.struct,
     )  # fmt: skip
     described = describe(facts)
-    if len([p for p in parameters.known if p.kind == "shape"]) > 1:
-        parameters = _without_unused_shapes(parameters, described.context)
+    parameters = _without_shapes(parameters, described.without_shape)
     check_parameters(unit.name, schedule, unit.rule, parameters.known)
     context = replace(described.context, parameters=tuple(parameters.declarations))
     movers = (LOAD_ALIGNED_BLOCKS,) if schedule.shifts else ()
@@ -91,10 +87,10 @@ def _numbers(
     return values
 
 
-def _without_unused_shapes(parameters: Parameters, context: Context) -> Parameters:
-    """Without those that nothing reads: parts of an array at one offset need the shape of one of them."""
-    text, used = repr(replace(context, parameters=())), Parameters()
+def _without_shapes(parameters: Parameters, unread: Set[int]) -> Parameters:
+    """Without the extents and strides of operands whose shape nothing reads."""
+    used = Parameters()
     for parameter, declaration in zip(parameters.known, parameters.declarations, strict=True):
-        if parameter.kind != "shape" or declaration.rpartition(" ")[2] in text:
+        if parameter.kind != "shape" or parameter.key not in unread:
             used.add(parameter, declaration)
     return used

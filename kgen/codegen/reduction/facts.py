@@ -52,8 +52,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A kernel: its context, and the headers and helpers of its text."""
+    """A kernel: its context, and the headers and helpers of its text.  ``without_shape``: operands at computed places
+    whose extents and strides it does not read."""
 
     context: RowsContext | ColumnContext | NarrowContext | ResidentContext
     headers: tuple[str, ...]
     helpers: tuple[str, ...]
+    without_shape: frozenset[int] = frozenset()

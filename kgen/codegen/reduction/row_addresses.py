@@ -15,7 +15,7 @@ from kgen.codegen.lines import assigned
 from kgen.codegen.reduction.gathered_rows import GatheredRows
 from kgen.codegen.spelling import storage_type
 from kgen.dtypes import INT64
-from kgen.ir.graph import Op, to_bits
+from kgen.ir.graph import Gather, Op, Scatter, to_bits
 from kgen.ir.views import WHOLE
 from kgen.records import dataclass
 from kgen.schedule.elementwise.gathers import row_axis
@@ -66,13 +66,23 @@ class RowAddresses:
     def found(self, rows: Sequence[int], writer: Writer) -> list[str]:
         """The lines that find these rows, together those that lie at one offset."""
         places = [a for n in rows for a in self._found_places(n)]
-        lines, alike = (
-            list(writer.lines(needed(self.ops, places, tuple(writer.exprs)))),
-            dict[tuple[object, ...], list[int]](),
-        )
+        lines = list(writer.lines(needed(self.ops, places, tuple(writer.exprs))))
+        return lines + [line for those in self._alike(rows) for line in self._at_one_offset(those, writer)]
+
+    def without_shape(self) -> frozenset[int]:
+        """The operands whose shape nothing reads: their rows lie at the offset of another one's."""
+        guards, written = self.guards, self.rows.written
+        together = [self.rows.read, *([n for n in written if guards.get(n) == g] for g in {None, *guards.values()})]
+        first = {those[0] for rows in together for those in self._alike(rows)}
+        of = {n: op.attr.operand for n, op in enumerate(self.ops) if isinstance(op.attr, Gather | Scatter)}
+        return frozenset(of.values()) - {of[n] for n in of if n in first or n not in self.rows.labels}
+
+    def _alike(self, rows: Sequence[int]) -> list[list[int]]:
+        """The rows that lie at one offset, together."""
+        found: dict[tuple[object, ...], list[int]] = {}
         for number in rows:
-            alike.setdefault(self._offset_key(number), []).append(number)
-        return lines + [line for those in alike.values() for line in self._at_one_offset(those, writer)]
+            found.setdefault(self._offset_key(number), []).append(number)
+        return list(found.values())
 
     def _at_one_offset(self, rows: Sequence[int], writer: Writer) -> list[str]:
         first, step = rows[0], self.rows.operands.step

@@ -132,6 +132,7 @@ class RowKernel:
             context,
             (*self.functions.headers, *self.writer.headers, *self.segments.writer.headers),
             (*self.helpers(), *staged_helpers(self.operands)),
+            addresses.without_shape(),
         )
 
     def helpers(self) -> tuple[str, ...]:
