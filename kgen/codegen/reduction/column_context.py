@@ -108,7 +108,7 @@ class ColumnContext(IndexTypes):
     column, and is read ahead of them.  ``reads``: batches of elements, the largest first (in
     a loop if ``loops``), then each half as large, down to one; or one for threads with one element fewer.
     ``takes_runs``: whether the elements of a batch are consecutive in their column; there are then two sizes of
-    batches, with a loop for each.  ``bounds``: the launch bounds.  ``counted``: the type of the number of elements that
+    batches, with a loop for each.  ``counted``: the type of the number of elements that
     a thread has seen, if a state needs it.  ``ahead``: how many loads of other blocks' partial results are in flight.
     """
 
@@ -133,7 +133,7 @@ class ColumnContext(IndexTypes):
     loops: bool
     keeps_loads_above: bool
     takes_runs: bool
-    bounds: str
+    blocks_per_sm: int
     states: tuple[ColumnState, ...]
     counted: str
     held: tuple[Read, ...]

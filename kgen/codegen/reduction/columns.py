@@ -163,7 +163,7 @@ class ColumnKernel:
             loops=schedule.loops,
             keeps_loads_above=self.keeps_loads_above,
             takes_runs=transposes(schedule),
-            bounds=launch_bounds(schedule),
+            blocks_per_sm=blocks_per_sm(schedule),
             states=tuple(column_state(mine, state, shared(state)) for mine, state in self.states.values()),
             counted=self.counted,
             held=self.held(function),
@@ -340,11 +340,11 @@ def first_column(schedule: ColumnSchedule) -> str:
     return f"{schedule.group} * {group}" if schedule.group > 1 else group.strip("()") if schedule.chunk else group
 
 
-def launch_bounds(schedule: RowSchedule) -> str:
-    """Threads of a block, and the blocks that an SM has registers for."""
+def blocks_per_sm(schedule: RowSchedule) -> int:
+    """Blocks that an SM has registers for."""
     tuning = schedule.target.tuning
     resident = (tuning.column_tiles if transposes(schedule) else tuning.columns).resident_threads
-    return f"{schedule.block}, {max(resident // schedule.block, 1)}"
+    return max(resident // schedule.block, 1)
 
 
 def column_state(mine: Accumulator, state: str, shared: str) -> ColumnState:
