@@ -386,7 +386,7 @@ softmax_long_reduce_regs1024_peeled_64bit(const __nv_bfloat16* x_ptr,
         }
     }
     if (thread < edges) {
-        exp_sum_peak.add((float)x_in);
+        exp_sum_peak.add(__bfloat162float(x_in));
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
@@ -721,7 +721,7 @@ softmax_long_reduce_regs128_peeled_64bit(const __nv_bfloat16* x_ptr,
         }
     }
     if (thread < edges) {
-        exp_sum_peak.add((float)x_in);
+        exp_sum_peak.add(__bfloat162float(x_in));
     }
     #pragma unroll
     for (int d = 4; d > 0; d /= 2) {
@@ -914,7 +914,7 @@ softmax_long_reduce_regs512_peeled_64bit(const __nv_bfloat16* x_ptr,
         }
     }
     if (thread < edges) {
-        exp_sum_peak.add((float)x_in);
+        exp_sum_peak.add(__bfloat162float(x_in));
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
@@ -1104,7 +1104,7 @@ softmax_long_reduce_regs4096_peeled_64bit(const __nv_bfloat16* x_ptr,
         }
     }
     if (thread < edges) {
-        exp_sum_peak.add((float)x_in);
+        exp_sum_peak.add(__bfloat162float(x_in));
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
@@ -1307,7 +1307,7 @@ softmax_long_reduce_regs8192_peeled_64bit(const __nv_bfloat16* x_ptr,
         }
     }
     if (thread < edges) {
-        exp_sum_peak.add((float)x_in);
+        exp_sum_peak.add(__bfloat162float(x_in));
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
@@ -1510,7 +1510,7 @@ softmax_long_reduce_regs16384_peeled_64bit(const __nv_bfloat16* x_ptr,
         }
     }
     if (thread < edges) {
-        exp_sum_peak.add((float)x_in);
+        exp_sum_peak.add(__bfloat162float(x_in));
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {

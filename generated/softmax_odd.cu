@@ -241,7 +241,7 @@ softmax_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
         }
     }
     if (thread < edges) {
-        m_acc.add((float)x_in);
+        m_acc.add(__bfloat162float(x_in));
     }
     #pragma unroll
     for (int d = 16; d > 0; d /= 2) {

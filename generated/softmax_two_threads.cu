@@ -290,7 +290,7 @@ softmax_two_threads_reduce_regs68_staged(const __nv_bfloat16* x_ptr,
         }
     }
     if (thread < edges) {
-        m_acc.add((float)x_in);
+        m_acc.add(__bfloat162float(x_in));
     }
     m_acc.merge(m_acc.shuffle_xor(1));
     const float m_v = m_acc.result();

@@ -34,8 +34,9 @@ def result(name: str) -> str:
     return f"{name}_out"
 
 
-def vector(name: str) -> str:
-    return f"{name}_vec"
+def vector(name: str, *, new: bool = False) -> str:
+    """A group of elements; ``new``: of one that is read, too, what is written."""
+    return f"{name}_{'new' if new else ''}vec"
 
 
 def gathered(name: str) -> str:
@@ -81,10 +82,6 @@ def ahead(name: str) -> str:
 def wide(name: str) -> str:
     """A group of interleaved operands, with all that lies between."""
     return f"{name}_wide"
-
-
-def new_vector(name: str) -> str:
-    return f"{name}_newvec"
 
 
 def floats(name: str) -> str:

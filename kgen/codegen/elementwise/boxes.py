@@ -286,7 +286,7 @@ class BoxWriter(ElementWriter):
             is_group = self.schedule.group > 1 and self.schedule.accesses[i].kind == "linear"
             if is_group and (access.writes if written else access.reads):
                 label, type_ = self.labels[i], storage_type(self.operand(i).dtype)
-                name = names.new_vector(label) if written and access.reads else names.vector(label)
+                name = names.vector(label, new=written and access.reads)
                 found.append(OperandContext(self.address(i, natural), type_, name, self.pack(i)))
         return tuple(found)
 
@@ -319,7 +319,7 @@ class BoxWriter(ElementWriter):
                 return f"{label}_in[k]{element}"
             case "linear" if group > 1:
                 written = argument.kind == "write" and self.step.accesses[access].reads
-                return (names.new_vector(label) if written else names.vector(label)) + element
+                return names.vector(label, new=written) + element
             case _:
                 return self.element_of(access, natural)
 

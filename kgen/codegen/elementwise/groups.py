@@ -161,7 +161,7 @@ class GroupWriter(ElementWriter):
             return self.in_wide(planned.wide)
         if packed and (planned.is_vectorised or planned.kind == "run"):
             written = argument.kind == "write"
-            vector = names.new_vector(name) if written and access.reads else names.vector(name)
+            vector = names.vector(name, new=written and access.reads)
             loaded = f"{vector}[k]" if not written and self.prefetched(number) else vector
             return f"{loaded}.at[j]"
         return f"{self.pointer(number)}[{self.position(number, p)}]"
@@ -193,7 +193,7 @@ class GroupWriter(ElementWriter):
                 found.append(self.wide(number, planned.wide))
             if (planned.is_vectorised or is_run) and (access.writes if written else access.reads):
                 name, type_ = self.labels[number], storage_type(self.operand(number).dtype)
-                vector = names.new_vector(name) if written and access.reads else names.vector(name)
+                vector = names.vector(name, new=written and access.reads)
                 group = self.schedule.group
                 alignment = group * self.operand(number).dtype.size if is_run else planned.alignment
                 pack = pack_type(self.step, self.schedule, number, alignment)

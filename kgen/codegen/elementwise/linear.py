@@ -124,7 +124,7 @@ class LinearWriter(ElementWriter):
         for i, (t, s) in enumerate(zip(self.step.accesses, self.schedule.accesses, strict=True)):
             if s.is_vectorised and (t.writes if written else t.reads):
                 type_, label = storage_type(self.operand(i).dtype), self.labels[i]
-                name = names.new_vector(label) if written and t.reads else names.vector(label)
+                name = names.vector(label, new=written and t.reads)
                 pack = pack_type(self.step, self.schedule, i, s.alignment)
                 found.append(OperandContext(self.pointer(i), type_, name, pack, s.kind == "shifted"))
         return tuple(found)
@@ -151,17 +151,11 @@ class LinearWriter(ElementWriter):
             return f"{self.pointer(number)}[{names.offset(self.pattern(planned.pattern))}]"
         if mode in ("direct", "kept") or planned.kind == "linear":
             return f"{self.pointer(number)}[{at}]"
-        if argument.kind == "write" and access.reads:
-            return f"{names.new_vector(label)}.at[{at}]"
-        return f"{names.vector(label)}.at[{at}]"
+        return f"{names.vector(label, new=argument.kind == 'write' and access.reads)}.at[{at}]"
 
     def result(self, number: int) -> str:
         """The array that keeps an output's elements until everything is read."""
-        return (
-            names.new_vector(self.labels[number])
-            if self.step.accesses[number].reads
-            else names.vector(self.labels[number])
-        )
+        return names.vector(self.labels[number], new=self.step.accesses[number].reads)
 
     def results(self) -> tuple[ResultContext, ...]:
         """The results of a thread whose elements are a block apart."""

@@ -95,7 +95,7 @@ class Operands:
     def written(self, access: int) -> str:
         """The name of the pack that collects a group of an output."""
         label = self.labels[access]
-        return names.new_vector(label) if self.step.accesses[access].reads else names.vector(label)
+        return names.vector(label, new=self.step.accesses[access].reads)
 
     def start(self, access: int, name: str, terms: Sequence[str]) -> Value:
         """The variable ``name``: the start of an operand's row or column."""

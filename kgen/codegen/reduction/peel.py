@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kgen.codegen import names
-from kgen.codegen.element import Element
+from kgen.codegen.conversions import CONVERSIONS
+from kgen.codegen.element import PRIMARY, Element
 from kgen.codegen.reduction.calls import Calls, Values, reads_of
 from kgen.codegen.reduction.context import Declared, Part, Read, Work
 from kgen.codegen.reduction.operands import Operands
@@ -14,7 +15,7 @@ from kgen.codegen.reduction.places import RowPlaces, Uses
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.row_context import Blocks, Peel
 from kgen.codegen.reduction.states import States, part_of, thread_state
-from kgen.codegen.spelling import register_type
+from kgen.codegen.spelling import Expr, register_type
 from kgen.records import dataclass
 from kgen.schedule.reduction.peel import margins
 
@@ -90,10 +91,10 @@ class EdgeElements:
                 parts.append(part)
         for n, access in whole.items():
             mine, state = states[n]
-            one = self.registers.element(access)
-            one = f"{one} != 0" if self.operands.operand(access).dtype.is_bool else one  # any byte
-            is_float = self.operands.operand(access).dtype.is_float
-            parts.append(Part(state, f"{mine.add}({f'(float){one}' if is_float else one})"))
+            one, dtype = self.registers.element(access), self.operands.operand(access).dtype
+            one = CONVERSIONS[dtype].widen(Expr(one, PRIMARY)).expr.code if dtype.is_float else one
+            one = f"{one} != 0" if dtype.is_bool else one  # any byte
+            parts.append(Part(state, f"{mine.add}({one})"))
         reads = self.late([*(reads_of(function) if function else ()), *whole.values()])
         return Work(reads, tuple(parts), self.calls.call(function) if function else None)
 
