@@ -126,12 +126,15 @@ class Explanation:
             ],
         }
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         lines = [printable(self.program.expandtabs()), "", "types"]
         width = max((len(n) for n, _ in self.types), default=0)
         lines += [f"  {name:<{width}}  {what}" for name, what in self.types]
         if self.assumed:
-            lines += ["", "`?` stands for a number here"]
+            lines += ["", "extents that are left open"]
             lines += [f"  {name}: {stated} is taken as {' x '.join(map(str, s))}" for name, stated, s in self.assumed]
         lines += _titled("values that the gradients read", self.notes)
         for number, step in enumerate(self.steps, 1):

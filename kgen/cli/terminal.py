@@ -30,7 +30,7 @@ _DIAGNOSTIC = (
     (r"(?m)^    (?P<hint>= hint:)", {"hint": "bold green"}),
 )
 _EXPLANATION = (
-    (r"(?m)^(?P<heading>types|kernel \d+ of \d+: \w+|`\?` stands for a number here)", {"heading": "bold cyan"}),
+    (r"(?m)^(?P<heading>types|kernel \d+ of \d+: \w+|extents that are left open)", {"heading": "bold cyan"}),
     (r"(?m)^  (?P<name>\w+)(?=  )", {"name": "bold"}),
     (r"(?m)^ +(?P<kind>[\w ]+): ", {"kind": "green"}),
     (r"(?m)^  (?P<reason>-) ", {"reason": "cyan"}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from kgen.options import Options
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kgen.runtime.cpu.module import CpuModule
     from kgen.runtime.cuda.module import CudaModule
 
-    Module = CpuModule | CudaModule
+    Module: TypeAlias = CpuModule | CudaModule
 
 
 def load_code(device: str, text: str, kernels: Sequence[str], name: str, options: Options) -> Module:

@@ -140,7 +140,7 @@ def test_explain_says_what_is_not_coalesced(text: str, apart: bool) -> None:
     """Rows are read and written by neighbours; elements at places that are data, each by itself."""
     i = np.zeros(7, np.int64)
     kernel = jit(text)
-    given = {"x": np.zeros((9, 9), np.float32), "i": i, "j": i, "k": np.float32(3)}
+    given: dict[str, Any] = {"x": np.zeros((9, 9), np.float32), "i": i, "j": i, "k": np.float32(3)}
     assert (
         "not coalesced" in str(kernel.explain(**{a.name: given[a.name] for a in kernel.program.arguments}))
     ) == apart
