@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import kgen
+from tests.forced import AS_MANY, forced
 from tests.reductions.bits.ways import run_every_way
 
 #: Shapes, the axes that are reduced, and the order of the axes in memory of the second operand, the slowest first.
@@ -57,6 +58,16 @@ def test_unaligned_runs_and_columns() -> None:
     assert np.array_equal(s, (a * b).sum(0))
     assert np.array_equal(p, (a * b).argmax(0))
     assert "tiles: " in str(kernel.explain(a, b))
+
+
+@pytest.mark.parametrize("shape", [(2, 100, 256), (5, 36, 256)], ids=str)
+def test_runs_end_with_the_fastest_axis(shape: tuple[int, ...]) -> None:
+    """Where tiles are searched by predicted time, runs divide the extent itself, not only its first bits."""
+    a, b = data(shape, np.float32, (0, 1, 2), 1), data(shape, np.float32, (0, 2, 1), 2)
+    kernel = kgen.jit("s = sum(a * b, axis=(0, 1))", device="cpu")
+    with forced({**AS_MANY, "column_tiles": {"gain": 1e6}}):
+        assert np.array_equal(kernel(a, b), (a * b).sum((0, 1)))
+        assert "tiles: " in str(kernel.explain(a, b))
 
 
 def test_every_way_has_the_same_bits() -> None:

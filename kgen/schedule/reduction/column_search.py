@@ -13,7 +13,7 @@ from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.column_choice import choice_of
 from kgen.schedule.reduction.column_chunks import with_second
 from kgen.schedule.reduction.column_mapping import ColumnDemand, ColumnMapping, mapping_of
-from kgen.schedule.reduction.column_tiles import down_columns_only, run_length
+from kgen.schedule.reduction.column_tiles import down_columns_only, is_of_one_column, run_length
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.walks import columns_walk
@@ -186,8 +186,7 @@ def _fits(way: ColumnWay, columns: ColumnDemand) -> bool:
         return False
     if way.run:
         fits = way.run * columns.size_down <= facts.tuning.column_tiles.kept_bytes
-        whole = facts.reduced == 1 or facts.space.shape[0] % way.run == 0
-        return fits and whole and way.run * way.threads < 2 * columns.facts.width
+        return fits and is_of_one_column(facts, way.run) and way.run * way.threads < 2 * columns.facts.width
     return way.most * columns.size_down <= tuning.most_flying_bytes and way.most < 2 * columns.each(way.threads)
 
 

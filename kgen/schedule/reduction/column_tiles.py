@@ -26,9 +26,16 @@ def run_length(facts: RowFacts, group: int, transposed: Sequence[int]) -> int:
     run = tuning.run_bytes // max(facts.itemsizes[i] for i in transposed)
     while run > 1 and group * run * facts.bytes_of(facts.reads) > tuning.kept_bytes:
         run //= 2
-    while facts.reduced > 1 and facts.space.shape[0] % run:
+    while not is_of_one_column(facts, run):
         run //= 2
     return run
+
+
+def is_of_one_column(facts: RowFacts, run: int) -> bool:
+    """Whether each run of so many elements, which are consecutive in a transposed operand, is of one column: none goes
+    on beyond the fastest dimension, where other columns may follow.  ``facts``: with exact extents.
+    """
+    return facts.reduced == 1 or facts.space.shape[0] % run == 0
 
 
 def tile_index_bits(facts: RowFacts, group: int, transposed: Sequence[int]) -> Literal[32, 64]:

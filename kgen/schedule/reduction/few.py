@@ -11,6 +11,7 @@ from kgen.records import dataclass
 from kgen.schedule.cost import Extents, Traffic, coarse, pieces, run
 from kgen.schedule.elementwise.walks import arithmetic
 from kgen.schedule.latency import Work, cycles
+from kgen.schedule.reduction.column_tiles import is_of_one_column
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.target import SECTOR, WARP, WORD
 from kgen.schedule.trace import leading
@@ -139,9 +140,8 @@ class _Few:
     def takes_runs(self, way: Across) -> bool:
         """Whether runs fit columns, and the registers of threads."""
         facts = self.facts
-        whole = facts.reduced == 1 or facts.space.shape[0] % way.run == 0
         fits = way.group * way.run * self.bytes_read <= facts.tuning.column_tiles.kept_bytes
-        return whole and fits and way.run * way.threads < 2 * facts.width
+        return is_of_one_column(facts, way.run) and fits and way.run * way.threads < 2 * facts.width
 
     def of_columns(self, way: Across, moved: float, *, kept: bool) -> Work:
         facts, tuning = self.facts, self.facts.tuning.columns

@@ -13,6 +13,7 @@ from kgen.schedule.occupancy import Occupant, seconds
 from kgen.schedule.reduction.column_choice import choice_of
 from kgen.schedule.reduction.column_mapping import ColumnDemand, ColumnMapping
 from kgen.schedule.reduction.column_search import flying_registers, priced
+from kgen.schedule.reduction.column_tiles import is_of_one_column
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.walks import columns_walk
@@ -32,20 +33,21 @@ def fastest_tiles(facts: RowFacts, widest: int, usual: Choice) -> Choice:
         return usual
     alike = replace(facts, space=coarse(facts.space))
     groups = (widest >> n for n in range(widest.bit_length()))
-    ways = (choice_of(facts, group, mapping) for group in groups for mapping in _tiles(ColumnDemand(alike, group)))
+    tiles = ((group, mapping) for group in groups for mapping in _tiles(facts, ColumnDemand(alike, group)))
+    ways = (choice_of(facts, group, mapping) for group, mapping in tiles)
     limit = facts.tuning.column_tiles.gain * _seconds(facts, usual)
     found = fastest(ways, lambda choice: _seconds(facts, choice), limit)
     return usual if found is None else priced(found[1], found[0])
 
 
-def _tiles(columns: ColumnDemand) -> Iterator[ColumnMapping]:
-    """Those that leave no thread idle, and fit registers and shared memory."""
-    facts, tuning, group = columns.facts, columns.facts.tuning, columns.group
+def _tiles(facts: RowFacts, columns: ColumnDemand) -> Iterator[ColumnMapping]:
+    """Those that leave no thread idle, and fit registers and shared memory.  ``columns``: with coarse extents."""
+    tuning, group = facts.tuning, columns.group
     for (lanes, threads), run in product(_BLOCKS, _RUNS):
         fits = group * run * facts.bytes_of(facts.reads) <= tuning.column_tiles.kept_bytes
-        whole = facts.reduced == 1 or facts.space.shape[0] % run == 0
         shared = lanes * threads * group * facts.state_bytes * (threads > 1) <= tuning.columns.shared_bytes
-        if fits and whole and shared and lanes < 2 * columns.groups and run * threads < 2 * facts.width:
+        fits = fits and shared and is_of_one_column(facts, run)
+        if fits and lanes < 2 * columns.groups and run * threads < 2 * columns.facts.width:
             yield ColumnMapping(lanes, threads, run, loops=True, split=False, tiled=True)
 
 
