@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays c
     from kgen.program import Program
     from kgen.spec import OpenShape, Shape, Spec
 
-_ARCH = re.compile(r"(sm|compute)_[0-9]{2,3}[af]?")
+_ARCH = r"(sm|compute)_[0-9]{2,3}[af]?"
 
 
 class _KernelSignature:
@@ -345,7 +345,7 @@ class Kernel:
 
 def _check_arch(arch: Any) -> None:
     """Raises :class:`~kgen.KgenError` (``unknown-arch``); NVRTC has the list of architectures."""
-    if arch is not None and not (isinstance(arch, str) and _ARCH.fullmatch(arch)):
+    if arch is not None and not (isinstance(arch, str) and re.fullmatch(_ARCH, arch)):
         raise error("unknown-arch", f"{shown(arch)} is no architecture", 'such as arch="sm_90"')
 
 

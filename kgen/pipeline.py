@@ -10,7 +10,7 @@ loads and launches the text, and ``call/`` has the calls on arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -49,9 +49,7 @@ from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.partition.trace import KernelSpace
 from kgen.passes import PIPELINE, optimise
-from kgen.passes.deterministic import deterministic
-from kgen.passes.index_checks import first_outside, places
-from kgen.program import Program, Rewriting
+from kgen.program import Program
 from kgen.schedule.any_layout import LayoutClass
 from kgen.schedule.backward import REASON as BACKWARD, takes_last_first
 from kgen.schedule.elementwise.horizontal import horizontal
@@ -64,10 +62,6 @@ from kgen.spec import counted
 
 if TYPE_CHECKING:  # what only reductions need is imported where they are
     from kgen.variant_search import Ahead, Prepared
-
-_REWRITINGS: Mapping[Rewriting, Callable[[Graph, Source], Graph]] = {
-    "first_outside": first_outside, "places": places, "deterministic": deterministic,
-}  # fmt: skip
 
 
 def lower(program: Program, operands: Operands, target: Target = PORTABLE) -> Lowered:
@@ -103,7 +97,9 @@ def typed_kernel(
     checked = check(program, args, shape=shape, out_dtypes=out_dtypes)
     if program.rewriting is None:
         return checked
-    return replace(checked, kernel=_REWRITINGS[program.rewriting](checked.kernel, program.source))
+    from kgen.passes.requested import REQUESTED
+
+    return replace(checked, kernel=REQUESTED[program.rewriting](checked.kernel, program.source))
 
 
 def specialise(

@@ -17,7 +17,6 @@ from kgen.check.expressions import inline_prelude, lower, named, place_of
 from kgen.check.finished import finished
 from kgen.check.limits import TooLarge, too_many_arguments
 from kgen.check.memory import Memory, filled, updated, updates
-from kgen.check.scatters import scatter
 from kgen.check.scope import Late, Scope, uses_place
 from kgen.check.stored import fits, met, same_kind, stored_op
 from kgen.check.stores import Stored, stores
@@ -273,6 +272,8 @@ class _Checker:
         number = self.numbers.get(statement.name)
         if number is None:
             return  # the argument or the output has an error
+        from kgen.check.scatters import scatter
+
         names, memory = self.names, self.memories.get(statement.name)
         if statement.name not in self.updated:
             names = {**names, statement.name: self._held(number, statement.name_span)}

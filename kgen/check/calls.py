@@ -9,7 +9,6 @@ from kgen import literals
 from kgen.check import operators
 from kgen.check.complex import complex_function, magnitude
 from kgen.check.context import Context
-from kgen.check.nextafter import narrow_nextafter
 from kgen.check.numbers import all_weak, extremum, fmod, is_complex, promoted
 from kgen.check.scope import Scope
 from kgen.check.shapes import expand, index, size
@@ -61,6 +60,8 @@ def _float_typed(ctx: Context, node: Call, function: Function, *values: Typed) -
     if values[0].dtype.is_complex:
         return complex_function(ctx, function.target, list(values), node.span)
     if function.target == "nextafter" and values[0].dtype.is_narrow:
+        from kgen.check.nextafter import narrow_nextafter
+
         return narrow_nextafter(ctx, values[0], values[1], node)
     result = ctx.op(function.target, values, values[0].dtype, node.function_span, span=node.span)
     if result is not None and function.target == "ilogb":

@@ -6,7 +6,6 @@ A pair is a number of twice the precision, stored as a complex value: the rounde
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 from kgen.check.context import Context
 from kgen.check.values import Typed
@@ -31,13 +30,13 @@ _BY_DTYPE: dict[str, tuple[float, float]] = {
 }
 
 _PAIRS = {
-    "LN2": Fraction("0.69314718055994530941723212145817656807550013436026"),
-    "PI": Fraction("3.14159265358979323846264338327950288419716939937511"),
-    "HALF_PI": Fraction("1.57079632679489661923132169163975144209858469968755"),
-    "ATAN_1_4": Fraction("0.24497866312686415417208248121127581091414409838118"),
-    "ATAN_1_2": Fraction("0.46364760900080611621425623146121440202853705428612"),
-    "ATAN_3_4": Fraction("0.64350110879328438680280922871732263804151059111531"),
-    "THIRD": Fraction(1, 3),
+    "LN2": "0.69314718055994530941723212145817656807550013436026",
+    "PI": "3.14159265358979323846264338327950288419716939937511",
+    "HALF_PI": "1.57079632679489661923132169163975144209858469968755",
+    "ATAN_1_4": "0.24497866312686415417208248121127581091414409838118",
+    "ATAN_1_2": "0.46364760900080611621425623146121440202853705428612",
+    "ATAN_3_4": "0.64350110879328438680280922871732263804151059111531",
+    "THIRD": "1/3",
 }
 
 NAMES = frozenset(_BY_DTYPE) | frozenset(_PAIRS)
@@ -47,7 +46,9 @@ def constant(ctx: Context, name: str, real: DType, span: Span) -> Typed:
     """The constant ``name`` for parts of dtype ``real``."""
     if name in _BY_DTYPE:
         return ctx.const(_BY_DTYPE[name][real is FLOAT64], real, span)
-    value = _PAIRS[name]
+    from fractions import Fraction  # with `decimal`, 2 ms that few programs need
+
+    value = Fraction(_PAIRS[name])
     high = from_bits(to_bits(float(value), real), real)
     parts = [ctx.builder.const(part, real) for part in (high, float(value - Fraction(high)))]
     return Typed(COMPLEX128 if real is FLOAT64 else COMPLEX64, parts[0], (), span, parts[1])

@@ -11,13 +11,8 @@ from kgen.check import constants, operators
 from kgen.check.calls import call
 from kgen.check.casts import bitcast, cast
 from kgen.check.context import Context
-from kgen.check.indexing import Items, index
-from kgen.check.reduction_types import reduction
 from kgen.check.scope import Late, Scope, is_reduction, is_view, uses_place
-from kgen.check.shapes import one_axis
-from kgen.check.takes import as_index
 from kgen.check.values import Deferred, Literal, Typed, Value
-from kgen.check.views import view
 from kgen.functions import CONSTANTS
 from kgen.ir.graph import Shape
 from kgen.prelude import prelude_def
@@ -173,6 +168,8 @@ def _typed(ctx: Context, scope: Scope, node: Expr, args: list[Value]) -> Value |
 def _reduction(ctx: Context, scope: Scope, node: Call) -> Value | None:
     """One reduction; ``index`` and ``size`` in its argument refer to the argument's own shape."""
     if id(node) not in scope.reduced:
+        from kgen.check.reduction_types import reduction
+
         argument = node.args[0]
         place = place_of(ctx, scope, argument) if uses_place(scope.defs, scope.late, argument) else ()
         operand = None if place is None else lower(ctx, replace(scope, place=place), argument)
@@ -184,6 +181,9 @@ def _view(ctx: Context, scope: Scope, node: Index | Call) -> Value | None:
     """``x[...]`` or ``flip(x)``; ``index`` and ``size`` in ``x`` refer to its own shape."""
     if isinstance(node, Call) and node.function == "take":
         return _take(ctx, scope, node)
+    from kgen.check.indexing import Items, index
+    from kgen.check.views import view
+
     common = _place_of_items(ctx, scope, node) if isinstance(node, Index) else ()
     is_late = common is None  # depends on the place
     if not is_late and id(node) in scope.reduced:
@@ -202,6 +202,9 @@ def _view(ctx: Context, scope: Scope, node: Index | Call) -> Value | None:
 
 def _take(ctx: Context, scope: Scope, node: Call) -> Value | None:
     """``take(x, i)``, as the index that it is."""
+    from kgen.check.shapes import one_axis
+    from kgen.check.takes import as_index
+
     array = _in_its_place(ctx, scope, node.args[0])
     if array is None or one_axis(ctx, node, array.shape, 0) is None:
         return None
@@ -244,6 +247,8 @@ def stored_at(ctx: Context, scope: Scope, node: Index, stored: Shape) -> Value |
     value, common = _in_its_place(ctx, scope, node.of), _place_of_items(ctx, scope, node) or ()
     if value is None:
         return None
+    from kgen.check.indexing import Items, index
+
     behind = len(value.shape) - len(items) + sum(isinstance(item, NewAxis) for item in node.items)
     joined = ctx.dims.broadcast(common, stored[: max(0, len(stored) - behind)])
     inside = replace(scope, place=common if isinstance(joined, int) else joined)

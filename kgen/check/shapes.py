@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from kgen.check.arranged import outermost
 from kgen.check.context import Context
-from kgen.check.indexed import taken
 from kgen.check.own import Own
 from kgen.check.scope import Scope
 from kgen.check.values import Typed, Value
@@ -165,6 +164,8 @@ def _expand_typed(ctx: Context, node: Call, places: tuple[int, ...], value: Type
     if any(outermost(ctx, number) is not None for number in numbers):
         kept = iter(range(len(value.shape)))
         own = Own((WHOLE,) * len(value.shape), tuple(None if i in places else next(kept) for i in range(len(shape))))
+        from kgen.check.indexed import taken
+
         found = taken(ctx, own, value, node.function_span, node.span)
         assert found is None or isinstance(found, Typed)
         return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from kgen.check.arranged import NotYetError, outermost
 from kgen.check.context import Context
-from kgen.check.indexed import rewrite
 from kgen.check.own import Own
 from kgen.ir.graph import Role, Shape
 from kgen.ir.views import View
@@ -34,6 +33,8 @@ def stores(ctx: Context, whole: Stored, role: Role) -> list[Stored]:
         if at is None:
             found.append(one)
             continue
+        from kgen.check.indexed import rewrite
+
         arranged = ctx.arrays.arranged[at]
         dim = ctx.builder.ops[at].shape[arranged.axis]
         axis = next((i for i, other in enumerate(one.shape) if ctx.arrays.same(dim, other)), None)

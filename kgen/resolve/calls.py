@@ -10,7 +10,6 @@ from kgen.dtypes import BY_NAME
 from kgen.functions import FUNCTIONS, KEYWORDS, MODES, Function
 from kgen.literals import LiteralError, evaluate
 from kgen.source import Span
-from kgen.syntax.foreign_functions import FOREIGN_FUNCTIONS, spelling_in_kgen
 from kgen.syntax.tree import Call, Def, Keyword, Name, Number, Tuple, TypeName
 
 _LONGEST = 60  # characters of a name in a message
@@ -97,6 +96,8 @@ class CallChecker:
         self.reporter.error("unknown-function", message, node.function_span, hint=hint)
 
     def _nearest(self, name: str) -> str | None:
+        from kgen.syntax.foreign_functions import FOREIGN_FUNCTIONS, spelling_in_kgen
+
         if name in BY_NAME:
             return f"write a conversion as `cast<{name}>(x)`"
         if (hint := spelling_in_kgen(name)) is not None:
