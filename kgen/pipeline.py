@@ -10,7 +10,7 @@ loads and launches the text, and ``call/`` has the calls on arrays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -62,6 +62,9 @@ from kgen.spec import counted
 
 if TYPE_CHECKING:  # what only reductions need is imported where they are
     from kgen.variant_search import Ahead, Prepared
+
+#: The schedule of one step of a program, where its operands lie as they are placed.
+ChoiceOf = Callable[[Step, Placed, Sizes, Target], Choice]
 
 
 def lower(program: Program, operands: Operands, target: Target = PORTABLE) -> Lowered:
@@ -193,14 +196,26 @@ def prepared(base: Specialised, ahead: Ahead) -> Specialised:
     return replace(base, graph=graph, steps=steps, online=None, split=None)
 
 
+def choice_of(step: Step, placed: Placed, sizes: Sizes, target: Target) -> Choice:
+    """:data:`ChoiceOf`, computed anew."""
+    along, across = sizes.are_known(reduced_dims(step)), sizes.are_known(kept_dims(step))
+    return schedule(step, placed, target, along=along, across=across)
+
+
 def choose_variant(
-    typed: Specialised, sizes: Sizes, operands: Operands, source: Source, target: Target, prepared: Prepared = prepared
+    typed: Specialised,
+    sizes: Sizes,
+    operands: Operands,
+    source: Source,
+    target: Target,
+    prepared: Prepared = prepared,
+    choice_of: ChoiceOf = choice_of,
 ) -> Specialised:
     """:func:`select_variant`; but where it would use only a part of most sectors of memory, the variant that is
     predicted to take the least time: with a kernel for each reduction, with copies of some operands, or with what is
     computed from all of them.
 
-    Addresses take no part.  ``prepared``: makes a variant with a kernel ahead.
+    Addresses take no part.  ``prepared``: makes a variant with a kernel ahead.  ``choice_of``: as in :func:`decide`.
     """
     usual = select_variant(typed, sizes, operands, source, target)
     if typed.split is None or sizes.assumed:
@@ -213,10 +228,13 @@ def choose_variant(
 
     here = operands.without_addresses()
 
+    def decided(number: int, step: Step, placed: Placed) -> LoweredStep:
+        return _decided(number, step, placed, sizes, choice_of(step, placed, sizes, target))
+
     def kernels(whole: Specialised) -> list[Undecided]:
         placed = _placed(whole, sizes, allocate(whole, sizes, here))
         pairs = enumerate(zip(whole.steps, placed, strict=True))
-        return [Undecided(step, where, partial(_decided, n, step, where, sizes, target)) for n, (step, where) in pairs]
+        return [Undecided(step, where, partial(decided, n, step, where)) for n, (step, where) in pairs]
 
     return fastest_variant(typed, usual, sizes, operands, target, kernels, prepared)
 
@@ -251,11 +269,13 @@ def _horizontal(typed: Specialised, sizes: Sizes, operands: Operands, target: Ta
     return typed.horizontal if fuse_horizontally(lowered.schedules) else None
 
 
-def decide(whole: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:
-    """Choose a schedule for every step."""
+def decide(
+    whole: Specialised, sizes: Sizes, layouts: Layouts, target: Target, choice_of: ChoiceOf = choice_of
+) -> Lowered:
+    """Choose a schedule for every step.  ``choice_of``: does so for one; a caller may keep what it chose."""
     placed, reasons = _placed(whole, sizes, layouts), kernel_order_reasons(whole)
     steps = [
-        _decided(n, step, where, sizes, target, why)
+        _decided(n, step, where, sizes, choice_of(step, where, sizes, target), why)
         for n, (step, where, why) in enumerate(zip(whole.steps, placed, reasons, strict=True))
     ]
     later = [_in_turn(ahead, step) if sizes.are_known(step.step.shape) else step for ahead, step in pairwise(steps)]
@@ -275,11 +295,9 @@ def _placed(whole: Specialised, sizes: Sizes, layouts: Layouts) -> list[Placed]:
 
 
 def _decided(
-    number: int, step: Step, placed: Placed, sizes: Sizes, target: Target, why: Sequence[str] = ()
+    number: int, step: Step, placed: Placed, sizes: Sizes, choice: Choice, why: Sequence[str] = ()
 ) -> LoweredStep:
     """``why``: the reasons for a kernel of its own, and for its position."""
-    along, across = sizes.are_known(reduced_dims(step)), sizes.are_known(kept_dims(step))
-    choice = schedule(step, placed, target, along=along, across=across)
     reasons = sizes.hide_assumed((*choice.reasons, *why))
     return LoweredStep(number, step, replace(placed, space=choice.space), choice.schedule, reasons, choice.costs)
 

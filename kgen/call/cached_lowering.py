@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kgen.diagnostics import Diagnostic
@@ -15,6 +16,9 @@ from kgen.schedule.target import PORTABLE, Target
 from kgen.source import Source
 
 if TYPE_CHECKING:
+    from kgen.partition.step import Step
+    from kgen.schedule.facts import Choice
+    from kgen.schedule.step_layout import Placed
     from kgen.variant_search import Ahead
 
 MAX_CACHED_LAYOUTS = 1024  # then the cache is cleared
@@ -39,7 +43,9 @@ class CachedLowering:
 
     def __call__(self, operands: Operands, target: Target = PORTABLE, allocate: Allocate = allocate) -> Lowered:
         """``allocate`` allocates the outputs; the default only computes their layouts."""
-        stages = Stages(self.specialise, self._choose_variant, allocate, self._decide)
+        known: dict[object, Choice] = {}
+        choose, decide = partial(self._choose_variant, known), partial(self._decide, known)
+        stages = Stages(self.specialise, choose, allocate, decide)
         return run_stages(stages, self.program, operands, target)
 
     @property
@@ -77,8 +83,15 @@ class CachedLowering:
         self.warn(made.lints)
         return made
 
+    # many: those of the stage
     def _choose_variant(
-        self, typed: Specialised, sizes: Sizes, operands: Operands, source: Source, target: Target
+        self,
+        known: dict[object, Choice],
+        typed: Specialised,
+        sizes: Sizes,
+        operands: Operands,
+        source: Source,
+        target: Target,
     ) -> Specialised:
         """One variant for each layout of the operands, wherever they are."""
         key = _variant_key(typed, operands, target)
@@ -88,7 +101,8 @@ class CachedLowering:
 
             if len(self._chosen) >= MAX_CACHED_LAYOUTS:
                 self._chosen.clear()
-            found = pipeline.choose_variant(typed, sizes, operands, source, target, self.prepared)
+            choice_of = partial(_choice_of, known)
+            found = pipeline.choose_variant(typed, sizes, operands, source, target, self.prepared, choice_of)
             self._chosen[key] = found
         return found
 
@@ -102,7 +116,9 @@ class CachedLowering:
             found = self._prepared[key] = pipeline.prepared(base, ahead)
         return found
 
-    def _decide(self, cut: Specialised, sizes: Sizes, layouts: Layouts, target: Target) -> Lowered:
+    def _decide(
+        self, known: dict[object, Choice], cut: Specialised, sizes: Sizes, layouts: Layouts, target: Target
+    ) -> Lowered:
         """One schedule for each layout and alignment of the operands."""
         key = _schedule_key(cut, layouts, target)
         found = self._lowered.get(key)
@@ -111,8 +127,21 @@ class CachedLowering:
 
             if len(self._lowered) >= MAX_CACHED_LAYOUTS:
                 self._lowered.clear()
-            found = self._lowered[key] = pipeline.decide(cut, sizes, layouts, target)
+            found = self._lowered[key] = pipeline.decide(cut, sizes, layouts, target, partial(_choice_of, known))
         return found
+
+
+def _choice_of(known: dict[object, Choice], step: Step, placed: Placed, sizes: Sizes, target: Target) -> Choice:
+    """A choice of :func:`kgen.pipeline.choice_of`, once for each step and place: variants share steps, and the one that
+    is taken is decided again.
+    """
+    key = id(step), placed
+    found = known.get(key)
+    if found is None:
+        from kgen import pipeline
+
+        found = known[key] = pipeline.choice_of(step, placed, sizes, target)
+    return found
 
 
 def _variant_key(typed: Specialised, operands: Operands, target: Target) -> object:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,8 +14,18 @@ from kgen.call.cached_lowering import CachedLowering
 from kgen.diagnostics import KgenError
 from kgen.dtypes import FLOAT32, Kind
 from kgen.operands import ArrayOperand, Operands
+from kgen.partition.step import Step
+from kgen.schedule.facts import Choice
+from kgen.schedule.step_layout import Placed
 
 SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\ny = e / sum(e, axis=-1, keepdims=true)"
+
+#: Operands lie in different orders, so that variants with copies are compared.
+PERMUTED = "let z = a * b\ny = z / sum(z, axis=0, keepdims=true)"
+LAYOUTS = {
+    "a": ArrayOperand(FLOAT32, (512, 64, 256)),
+    "b": ArrayOperand(FLOAT32, (512, 64, 256), (1, 512, 512 * 64)),
+}
 
 
 def operand(*shape: int | None, address: int = 0) -> ArrayOperand:
@@ -89,3 +101,19 @@ def test_calls_and_texts_are_lowered_alike() -> None:
     (called,) = kernel._engine._records
     assert called.schedules[0].to_dict() == kernel.explain(x).steps[0].schedule
     assert kernel._engine.lowering(Operands({"x": operand(64, 100, address=x.ctypes.data)})) is called
+
+
+def test_a_step_is_decided_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where variants are compared, and their addresses are those that the search has."""
+    known = pipeline.lower(pipeline.load(PERMUTED), Operands(LAYOUTS))
+    decided: list[tuple[int, object]] = []
+    schedule = pipeline.schedule
+
+    def counted(step: Step, placed: Placed, *rest: Any, **how: Any) -> Choice:
+        decided.append((id(step), placed))
+        return schedule(step, placed, *rest, **how)
+
+    monkeypatch.setattr(pipeline, "schedule", counted)
+    lowered = CachedLowering(pipeline.load(PERMUTED))(Operands(LAYOUTS))
+    assert lowered.schedules == known.schedules
+    assert len(set(decided)) == len(decided) > len(lowered.steps)

@@ -226,6 +226,7 @@ def _copied(number: int) -> Way:
         source: Any,
         target: Any,
         prepared: Any = pipeline.prepared,
+        *_: Any,
     ) -> pipeline.Specialised:
         usual = pipeline.select_variant(typed, sizes, operands, source, target)
         steps = [s for s in usual.steps if isinstance(s, ReductionStep)]
@@ -237,7 +238,13 @@ def _copied(number: int) -> Way:
 
 
 def _stored(
-    typed: pipeline.Specialised, sizes: Any, operands: Any, source: Any, target: Any, prepared: Any = pipeline.prepared
+    typed: pipeline.Specialised,
+    sizes: Any,
+    operands: Any,
+    source: Any,
+    target: Any,
+    prepared: Any = pipeline.prepared,
+    *_: Any,
 ) -> pipeline.Specialised:
     """What reductions read is computed ahead, where that can be one value."""
     usual = pipeline.select_variant(typed, sizes, operands, source, target)
