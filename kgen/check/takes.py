@@ -43,7 +43,7 @@ def as_index(node: Call, rank: int | None = None) -> Expr | None:
     inside = filled(_INSIDE, {"i": at, "n": extent})
     if behind:
         inside = _index(node, inside, (Ellipsis(span=node.span), *(NewAxis(span=node.span),) * behind))
-    other = words["value"].value if "value" in words else number(0)
+    other = words["value"].value if "value" in words else number(False)  # 0, in the dtype of bools, too
     assert isinstance(other, Expr)
     return call("where", inside, found, other) if axis < 0 else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen import KgenError, jit
+from kgen import KgenError, jit, spec
 from tests.check.test_gathers import HOSTILE
 from tests.check.test_indexing import oracle
 
@@ -36,6 +36,12 @@ def test_fill(axis: int) -> None:
     want = np.where(kept, np.take(X, np.where(inside, AT, 0), axis), -7)
     got = oracle(f'out = take(x, i, axis={axis}, mode="fill", value=-7)', {"x": X, "i": AT})
     np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "i8", "f16", "c64"])
+def test_fill_keeps_the_dtype(dtype: str) -> None:
+    """Without ``value=``, what is beyond the axis is zero in the dtype of the array."""
+    assert str(jit('out = take(x, i, mode="fill")').meta(spec((3,), dtype), spec((4,), "i64"))) == f"{dtype}[4]"
 
 
 @pytest.mark.parametrize("mode", ["clamp", "wrap", "reflect", "fill"])
