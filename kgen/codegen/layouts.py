@@ -61,7 +61,7 @@ def index_decomposition(
 
     def coordinate(d: int, value: str) -> None:
         if d in wanted:
-            cast = f"({type_}){value}" if value.isidentifier() else f"({type_})({value})"
+            cast = f"({type_}){value}" if value.removeprefix("$").isidentifier() else f"({type_})({value})"
             name = 1 - d if across and d < 2 else d
             lines.append(f"const {type_} {coordinate_name}{name} = {value if type_ == unsigned else cast};")
 

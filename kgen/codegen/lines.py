@@ -7,6 +7,11 @@ from collections.abc import Sequence
 MAX_COLUMNS = 104
 
 
+def times(factor: int, code: str) -> str:
+    """A product."""
+    return code if factor == 1 else f"{factor} * {code}"
+
+
 def sum_lines(start: str, terms: Sequence[str]) -> tuple[str, ...]:
     """``start`` and a sum, in several lines where one is too long."""
     lines, line = [], start + terms[0]

@@ -18,7 +18,7 @@ from kgen.codegen.layouts import (
     no_overlap_comment,
     struct_fields,
 )
-from kgen.codegen.lines import sum_lines
+from kgen.codegen.lines import sum_lines, times
 from kgen.codegen.spelling import storage_type
 from kgen.records import dataclass
 from kgen.schedule.elementwise.boxes import BoxSchedule, padding, tile_shape
@@ -112,6 +112,7 @@ class BoxWriter(ElementWriter):
             value = "threadIdx.x" if before == 1 else f"threadIdx.x / {before}"
             value += "" if side == moving else f" % {count}"
             value = f"{group} * ({value})" if group > 1 and number == 0 else value
+            value = "0" if count == 1 else value
             places.append(f"const int {_PLACES[side]} = {value};")
             before *= 1 if side == moving else count
         fixed = sorted(order[:-1])
@@ -130,7 +131,7 @@ class BoxWriter(ElementWriter):
     def place(self, side: int, order: tuple[int, ...]) -> str:
         """The place of group ``k`` along a side of the box."""
         place = _PLACES[side]
-        return f"{place} + {self.schedule.step(order)} * k" if side == order[-1] else place
+        return f"{place} + {times(self.schedule.step(order), 'k')}" if side == order[-1] else place
 
     def taken_apart(self, side: int, used: Sequence[int]) -> list[str]:
         """Lines that take the coordinate along a side of several dimensions apart, where one needs it."""
@@ -198,7 +199,7 @@ class BoxWriter(ElementWriter):
         for label, access in self.patterns(used):
             along = [stride for side, _, stride in self.strides(access) if side == moving]
             if len(along) == 1:
-                lines.append(f"const {schedule.signed} {label}_next = {schedule.step(order)} * {along[0]};")
+                lines.append(f"const {schedule.signed} {label}_next = {times(schedule.step(order), along[0])};")
         return lines
 
     def start_terms(self, access: int, moving: int) -> list[str]:
@@ -275,7 +276,8 @@ class BoxWriter(ElementWriter):
         if len(places) == 2:
             return f"{tile}[{places[1]}][{places[0]}]"
         pitch = self.schedule.box[0] + padding(self.operand(access).dtype.size)
-        return f"{tile}[{places[2]}][{pitch} * ({places[1]}) + {places[0]}]"
+        row = f"({places[1]})" if " " in places[1] else places[1]
+        return f"{tile}[{places[2]}][{pitch} * {row} + {places[0]}]"
 
     def vectors(self, late: Iterable[int], *, written: bool) -> tuple[OperandContext, ...]:
         """The operands that the last loop reads or writes in groups."""

@@ -14,7 +14,7 @@ from kgen.codegen.narrow import rounded
 from kgen.codegen.reduction.context import Call, Declared, Stored
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
-from kgen.codegen.reduction.places import Places
+from kgen.codegen.reduction.places import Places, address
 from kgen.codegen.reduction.sections import Section, access_of, kept_name, label_of, write_section
 from kgen.codegen.reduction.states import States, target_of
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
@@ -238,7 +238,7 @@ def final_packs(
     for n in stores:
         access = access_of(operands.step, n)
         if operands.is_grouped(access) and operands.schedule.group > 1:
-            place, pack = f"{places.base_of(access)} + {places.along(access, '')}", operands.written(access)
+            place, pack = address(places, access), operands.written(access)
             by_words = n in parts or (not operands.schedule.is_column and _stores_bytes(operands, access))
             stored = Stored(operands.pack(access), pack, place, by_words=by_words)
             if n in floats:

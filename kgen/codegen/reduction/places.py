@@ -63,6 +63,12 @@ class Places(Protocol):
         ...
 
 
+def address(places: Places, access: int) -> str:
+    """The address of an element, or of a group's first one."""
+    base, place = places.base_of(access), places.along(access, "")
+    return base if place == "0" else f"{base} + {place}"
+
+
 @dataclass(frozen=True, slots=True)
 class RowPlaces:
     """Along rows.  ``at``: the index in its row of an element or of a group's first one."""
@@ -73,7 +79,11 @@ class RowPlaces:
 
     @property
     def place(self) -> str:
-        return f"{self.at} + j" if self.operands.schedule.group > 1 else self.at
+        return self.plus("j" if self.operands.schedule.group > 1 else "")
+
+    def plus(self, j: str) -> str:
+        """The index of the element ``j`` elements after the first."""
+        return " + ".join(term for term in (self.at, j) if term not in ("", "0")) or "0"
 
     def row_offset(self, access: int) -> list[str]:
         """The terms of the offset of an operand's row."""
@@ -111,10 +121,10 @@ class RowPlaces:
             if self.operands.is_one(access):
                 return "0"
             if self.operands.is_grouped(access) or self.operands.planned(access).kind == "spaced":
-                return f"{self.at}{plus}"
+                return self.plus(j)
             return f"({self.at}{plus}) * layout.{label}_step[0]" if j else f"{self.at} * layout.{label}_step[0]"
         if access in schedule.dense:
-            return f"{self.at}{plus}"
+            return self.plus(j)
         if self.operands.is_of_segment(access):
             return f"{self.at} / {schedule.segment} * layout.{label}_step[0]"
         repeats = self.operands.planned(access).kind == "column"
@@ -132,11 +142,11 @@ class RowPlaces:
             return "0"
         if dimension >= reduced:
             return self.of_row(dimension - reduced)
-        plus = " + j" if schedule.group > 1 and dimension == 0 else ""
+        j = "j" if schedule.group > 1 and dimension == 0 else ""
         if reduced == 1:
-            return f"{self.at}{plus}"
+            return self.plus(j)
         self.uses.reduced.add(dimension)
-        return f"r{dimension}{plus}"
+        return f"r{dimension}{' + j' if j else ''}"
 
 
 @dataclass(frozen=True, slots=True)

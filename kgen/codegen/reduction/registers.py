@@ -11,7 +11,7 @@ from kgen.codegen.reduction.context import Batch, Declared, Read
 from kgen.codegen.reduction.facts import Facts
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
-from kgen.codegen.reduction.places import Places
+from kgen.codegen.reduction.places import Places, address
 from kgen.codegen.reduction.sections import access_of
 from kgen.dtypes import BFLOAT16, FLOAT32
 from kgen.records import dataclass
@@ -133,7 +133,7 @@ class Registers:
 
     def from_memory(self, access: int) -> str:
         """The text that loads a group in one access."""
-        operands, place = self.operands, f"{self.places.base_of(access)} + {self.places.along(access, '')}"
+        operands, place = self.operands, address(self.places, access)
         if access in operands.schedule.evict_last and operands.planned(access).kind != "staged":
             return f"load_evict_last<{operands.pack(access)}>({place})"
         return f"{operands.start_of_load(access)}{place})"

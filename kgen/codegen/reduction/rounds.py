@@ -93,10 +93,8 @@ class Rounds:
         for n, (mine, state) in states.items():
             if n in whole:
                 take = mine.takes_group or f"{mine.add}({{at_once}}({{x}}))"
-                x = self.registers.group(whole[n])
-                parts.append(
-                    Part(state, take.format(at_once=mine.at_once, x=x, at=self.calls.places.place.removesuffix(" + j")))
-                )
+                x, first = self.registers.group(whole[n]), self.calls.places.place.removesuffix("j").removesuffix(" + ")
+                parts.append(Part(state, take.format(at_once=mine.at_once, x=x, at=first or "0")))
             elif part := part_of(mine, state, thread_state(mine, state), self.operands.schedule.group):
                 parts.append(part)
         accesses = sorted({*whole.values(), *(reads_of(function) if function else ())})

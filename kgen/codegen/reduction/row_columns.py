@@ -13,7 +13,7 @@ from kgen.codegen.reduction.calls import AT_ROW, BEFORE_ROWS, reads_of
 from kgen.codegen.reduction.context import Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
-from kgen.codegen.reduction.places import RowPlaces
+from kgen.codegen.reduction.places import RowPlaces, address
 from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.row_context import Ahead, ColumnSum, RowsContext, Shared
 from kgen.codegen.reduction.row_groups import is_known
@@ -153,7 +153,7 @@ def _ahead(kernel: RowKernel, access: int, is_taken: bool) -> Ahead:
     row = Value(f"const {operands.type_of(access)}*", places.base_of(access), start)
     read = registers.read(access)
     if operands.is_packed(access):
-        place = f"{places.base_of(access)} + {places.along(access, '')}"
+        place = address(places, access)
         read = replace(read, value=f"{LOAD_WORDS}<{operands.pack(access)}>({place})")
     here, there = kernel.registers.group(access), registers.group(access)
     packed = f"{TAKE_PACKED}({here}, {there})" if is_taken else f"keep_packed({there})"
