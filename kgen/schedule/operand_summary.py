@@ -35,7 +35,7 @@ ORDINALS = {2: "second", 3: "third", 4: "fourth"}
 
 def classes(
     schedule: Schedule, space: IterationSpace, itemsizes: Sequence[int], *,
-    costs: str = "keeps the kernel from one run over all elements",
+    costs: str = "the kernel cannot walk all elements as one run",
 ) -> tuple[Class, ...]:  # fmt: skip
     """One for each access of a step without reductions.  ``costs``: what a strided operand costs the kernel."""
     return tuple(
@@ -91,7 +91,7 @@ def _moves(schedule: Schedule, space: IterationSpace, access: int, itemsize: int
     }
     if planned.wide is not None:
         every, bytes_ = planned.wide.step, min(planned.wide.alignment, 16)
-        return f"{groups}, every {ORDINALS[every]} element, from {bytes_}-byte accesses to all of them"
+        return f"{groups}, every {ORDINALS[every]} element, taken out of {bytes_}-byte accesses to all"
     if planned.kind == "vector" or (planned.kind == "linear" and schedule.group > 1):
         whole = planned.alignment >= width
         return f"{groups}, {width}-byte accesses" if whole else f"{groups}, element by element: {unaligned}"

@@ -8,7 +8,7 @@ import pytest
 import kgen
 from kgen.explain import KernelFact, OperandFact
 
-WHOLE = "keeps the kernel from one run over all elements"
+WHOLE = "the kernel cannot walk all elements as one run"
 
 
 def step(program: str, **specs: kgen.Spec) -> KernelFact:
@@ -32,7 +32,7 @@ CASES: list[tuple[str, kgen.Spec, str, str, list[str]]] = [
         "every second",
         kgen.spec((2560, 2560), "f32", (5120, 2)),
         "strided",
-        "groups of 4, every second element, from 16-byte accesses to all of them",
+        "groups of 4, every second element, taken out of 16-byte accesses to all",
         [WHOLE],
     ),
     ("every fifth", kgen.spec((2560, 2560), "f32", (12800, 5)), "strided", "element by element, 5 apart", [WHOLE]),
