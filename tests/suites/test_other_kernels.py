@@ -23,24 +23,24 @@ BYTES = RANDOM.integers(0, 256, (3, 4), dtype=np.uint8)
 LUT = np.linspace(-1, 1, 16)
 
 
-def bilinear(image: Array, y: Array, x: Array) -> Array:
+def bilinear(image: Array, y: Array, x: Array) -> Any:
     r, c = y.astype(int), x.astype(int)
     v, u = y - r, x - c
     above, below = (image[r + k, c] * (1 - u) + image[r + k, c + 1] * u for k in (0, 1))
     return above * (1 - v) + below * v
 
 
-def forces(points: Array, masses: Array) -> Array:
+def forces(points: Array, masses: Array) -> Any:
     d = points[None] - points[:, None]
     return np.sum(d * masses[:, None] * (np.sum(d * d, axis=-1, keepdims=True) + 0.1) ** -1.5, axis=1)
 
 
-def listed(points: Array, neighbours: Array) -> Array:
+def listed(points: Array, neighbours: Array) -> Any:
     d = points[:, None] - points[neighbours]
     return np.sum(d / (np.sum(d * d, axis=-1, keepdims=True) + 0.1), axis=1)
 
 
-def hue(rgb: Array) -> Array:
+def hue(rgb: Array) -> Any:
     r, g, b = np.moveaxis(rgb, -1, 0)
     top, d = rgb.max(-1), rgb.max(-1) - rgb.min(-1)
     return 60 * np.where(top == r, (g - b) / d % 6, np.where(top == g, (b - r) / d + 2, (r - g) / d + 4))
