@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kgen.argument_types import ArgType
 from kgen.diagnostics import Reporter
-from kgen.dtypes import Kind
+from kgen.dtypes import DType, Kind
 from kgen.functions import FUNCTIONS
 from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.forward import Forward, Place
@@ -18,7 +18,7 @@ from kgen.gradients.reverse import Sweep
 from kgen.gradients.tangents import Pushforward
 from kgen.gradients.terms import Term
 from kgen.gradients.walk import Line
-from kgen.gradients.written import body, declarations, result
+from kgen.gradients.written import body, declarations, float_dtypes, result
 from kgen.program import Output, Program
 from kgen.records import dataclass
 from kgen.syntax.tree import Assign, Name
@@ -63,7 +63,7 @@ def derive(program: Program, args: Mapping[str, ArgType], request: Request) -> s
     """The program of the gradients, as text.  Raises as :func:`swept`."""
     found = swept(program, args, request)
     lines = declarations(program, tuple(request.cotangents.values()), {})
-    results = found.results(all_plain=True)
+    results = found.results()
     return "\n".join([*lines, *body(found.forward, found.sweep.lines, results).text()]) + "\n"
 
 
@@ -75,11 +75,14 @@ class Swept:
     forward: Forward
     sweep: Sweep
 
-    def results(self, all_plain: bool) -> list[Line]:
-        """The gradients as outputs.  ``all_plain``: whether casts may be left out where all floats have one dtype."""
+    def results(self, given_dtypes: Collection[DType | None] = ()) -> list[Line]:
+        """The gradients as outputs.  ``given_dtypes``: of saved values."""
         facts = self.sweep.facts
+        totals = {own: self.sweep.total(own) for own in self.request.results}
+        terms = [line.value for line in self.sweep.lines] + [t.expr for t in totals.values() if t is not None]
+        dtypes = float_dtypes(facts, terms).union(given_dtypes)
         found = [
-            result(facts, own, given, self.sweep.total(own), f"`{own}` does not go into the outputs", all_plain)
+            result(facts, own, given, totals[own], f"`{own}` does not go into the outputs", dtypes)
             for own, given in self.request.results.items()
         ]
         for update in self.sweep.updates:  # which `total` finds, too
@@ -129,8 +132,10 @@ def derive_tangents(program: Program, args: Mapping[str, ArgType], request: Tang
     sweep = Pushforward(facts, forward, reporter)
     sweep.run({own: Term(name(given), facts.shape(facts.of(own))) for own, given in request.tangents.items()})
     reporter.raise_errors()
+    terms = [line.value for line in sweep.lines] + [t.expr for t in sweep.tangents.values()]
+    dtypes = float_dtypes(facts, terms)
     results = [
-        result(facts, own, given, sweep.tangents.get(own), f"`{output}` does not change", True)
+        result(facts, own, given, sweep.tangents.get(own), f"`{output}` does not change", dtypes)
         for output, given in request.results.items()
         if kind_of(facts.of(own := own_names[output])) >= Kind.FLOAT
     ]

@@ -55,6 +55,11 @@ class Facts:
         node = next(node for node in nodes if dim in self.shape(self.value(node)))
         return call("size", self.read(node), number(self.shape(self.value(node)).index(dim)))
 
+    def written_extent(self, dim: Dim) -> int | None:
+        """The extent of a dimension that the text has, as that of the groups of a split."""
+        found = self._nodes.ctx.arrays.bound(dim)
+        return found if isinstance(found, int) else None
+
     def shaped(self, shape: Shape, dtype: DType | None = None) -> Expr | None:
         """An argument of this shape (and dtype), else a let; None where there is none."""
         names = [a.name for a in self.program.arguments] + [s.name for s in self.program.statements]

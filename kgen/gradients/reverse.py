@@ -13,6 +13,7 @@ from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.forward import Forward
 from kgen.gradients.local import Local
 from kgen.gradients.padded import Padder
+from kgen.gradients.picked import keeps_axes, picked
 from kgen.gradients.reduced import expanded_axes
 from kgen.gradients.terms import Term, contracted, joined, summed, times
 from kgen.gradients.views import view_parts
@@ -160,6 +161,10 @@ class Sweep(Walk):
         if found is not None:
             self._as_updates[id(found.expr)] = (found, update)
             return [(node.of, found)]
+        if keeps_axes(self.facts, self.forward, node.of, self.arguments):
+            one = picked(self.facts, self.forward, node, term)
+            if one is not None:
+                return [(node.of, one)]
         if own in self.arguments:
             self.updates.append(update)
         elif own in self.active:

@@ -60,7 +60,7 @@ def chosen(program: Program, args: Mapping[str, ArgType], request: Request, save
     found = swept(program, args, request)
     params = {p.name for p in program.parameters}
     _name_statistics(found.forward, params)
-    whole = body(found.forward, found.sweep.lines, found.results(all_plain=True))
+    whole = body(found.forward, found.sweep.lines, found.results())
     if save is None:
         labels = _statistics(whole, params, _passes(found.forward, args))
     else:
@@ -224,7 +224,7 @@ def _cast(one: Saved) -> Expr:
 def backward_text(program: Program, args: Mapping[str, ArgType], request: Request, saved: Sequence[Saved]) -> str:
     """The program of the gradients, which takes the saved values and those arguments that it reads."""
     found = swept(program, args, request, _labels(saved))
-    results = found.results(all_plain=all(s.dtype is None for s in saved))
+    results = found.results([s.dtype for s in saved])
     _bind(found.forward, saved)
     made = body(found.forward, found.sweep.lines, results, (), {s.label for s in saved})
     made = _renamed(made, {s.label: s.name for s in saved if s.name != s.label})

@@ -46,15 +46,18 @@ def _split(facts: Facts, forward: Forward, node: Call, gradient: Expr) -> list[P
 
 
 def _merge(facts: Facts, forward: Forward, node: Call, gradient: Expr) -> list[Part] | None:
-    """Of a stack, whose parts are a number that the text has."""
+    """Of axes whose extents the text has, but for the first: those of a split and of a stack."""
     (operand,) = node.args
-    rank = len(_shape(facts, operand))
-    merged = named_axes(node, "axis", rank) or [rank - 2, rank - 1]
-    if not isinstance(operand, Call) or operand.function != "stack" or len(merged) != 2:
-        return None
-    if (named_axes(operand, "axis", rank) or [0]) != merged[1:]:
-        return None
-    return [(operand, call("split", gradient, axis=number(merged[0]), by=number(len(operand.args))))]
+    shape = _shape(facts, operand)
+    first, *others = named_axes(node, "axis", len(shape)) or [len(shape) - 2, len(shape) - 1]
+    for axis in reversed(others):
+        by = facts.written_extent(shape[axis])
+        if isinstance(operand, Call) and operand.function == "stack":
+            by = len(operand.args) if (named_axes(operand, "axis", len(shape)) or [0]) == [axis] else by
+        if by is None:
+            return None
+        gradient = call("split", gradient, axis=number(first), by=number(by))
+    return [(operand, gradient)]
 
 
 def _concat(facts: Facts, forward: Forward, node: Call, gradient: Expr) -> list[Part]:

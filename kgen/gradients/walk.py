@@ -11,7 +11,7 @@ from kgen.gradients.reduced import reduction_rule
 from kgen.gradients.terms import Term, joined
 from kgen.ir.graph import Shape
 from kgen.records import dataclass
-from kgen.syntax.tree import Call, Expr, Index, Name, children, postorder
+from kgen.syntax.tree import Call, Expr, Index, Name, Unary, children, postorder
 from kgen.syntax.trees import call, filled as filled_in, name, names_in, number, parsed
 
 
@@ -68,7 +68,7 @@ class Walk:
             gradient = self.spread_out(gradient, rule.whole, node)
             shape = rule.whole
         made = filled_in(row, {letter: gradient.expr, **{key: value.expr for key, value in values.items()}})
-        return Term(made, shape)
+        return Term(_without_signs(made), shape)
 
     def spread_out(self, term: Term, whole: Shape, node: Expr) -> Term:
         """A term of all elements, beside which ``index`` refers to these."""
@@ -80,6 +80,13 @@ class Walk:
             self.refuse("not-yet", message, node, hint)
             return term
         return Term(call("where", number(True), term.expr, like or self.forward.read(node).expr), whole)
+
+
+def _without_signs(node: Expr) -> Expr:
+    """``a`` for ``--a``."""
+    while isinstance(node, Unary) and isinstance(node.operand, Unary) and node.op == node.operand.op == "-":
+        node = node.operand.operand
+    return node
 
 
 def has_rule(node: Expr, rule: str) -> bool:

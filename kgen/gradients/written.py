@@ -12,15 +12,25 @@ from kgen.gradients.walk import Line
 from kgen.program import Program
 from kgen.records import dataclass
 from kgen.syntax.text import text_of
-from kgen.syntax.tree import Expr, TypeName
+from kgen.syntax.tree import Cast, Expr, TypeName, postorder
 from kgen.syntax.trees import call, cast_to, name, names_in, number
 
 
-def result(facts: Facts, own: str, result: str, found: Term | None, missing: str, all_plain: bool) -> Line:
+def float_dtypes(facts: Facts, derived: Iterable[Expr]) -> set[DType | None]:
+    """The dtypes of floats in a program, and those that what is ``derived`` of it casts to; None of weak values."""
+    values = [facts.of(s.name) for s in facts.program.statements] + [facts.of(a.name) for a in facts.program.arguments]
+    kinds = {dtype_of(v) for v in values if kind_of(v) >= Kind.FLOAT}
+    roots = (*derived, *(s.value for s in facts.program.statements))
+    casts = {node.type.dtype for root in roots for node in postorder(root) if isinstance(node, Cast)}
+    return kinds | {dtype for dtype in casts if dtype is not None and dtype.kind >= Kind.FLOAT}
+
+
+def result(
+    facts: Facts, own: str, result: str, found: Term | None, missing: str, dtypes: AbstractSet[DType | None]
+) -> Line:
     """The output for one value, in its shape and dtype.
 
-    ``missing``: why it may be 0, where nothing was ``found``.  ``all_plain``: whether no other float has another dtype
-    than those of the program.
+    ``missing``: why it may be 0, where nothing was ``found``.  ``dtypes``: of all floats; one needs no cast.
     """
     value = facts.of(own)
     shape = facts.shape(value)
@@ -32,16 +42,9 @@ def result(facts: Facts, own: str, result: str, found: Term | None, missing: str
     if total.shape != shape:
         total = Term(call("where", number(True), total.expr, name(own)), shape)
     expr = total.expr
-    if dtype is not None and not (all_plain and _is_plain(facts, dtype)):
+    if dtype is not None and not dtypes <= {dtype, None}:
         expr = cast_to(TypeName(span=expr.span, dtype=dtype), expr)
     return Line(result, expr, missing if found is None else None)
-
-
-def _is_plain(facts: Facts, dtype: DType) -> bool:
-    """Whether all floats of a program have this dtype, so that no result needs a cast."""
-    values = [facts.of(s.name) for s in facts.program.statements] + [facts.of(a.name) for a in facts.program.arguments]
-    kinds = {dtype_of(v) for v in values if kind_of(v) >= Kind.FLOAT}
-    return kinds <= {dtype, None}
 
 
 def declarations(program: Program, more: Sequence[str], params: Mapping[str, str]) -> list[str]:

@@ -46,6 +46,23 @@ def test_an_index_of_a_value_that_reduces() -> None:
     )
 
 
+def test_an_element_of_each_row() -> None:
+    """What is one by its place is no update, where the array of indices is known to be as long as the rows are many."""
+    rows, label, number = kgen.spec((8, 16), "bf16"), kgen.spec((8,), "uint8"), kgen.spec((), "bf16")
+    found = kgen.grad("let d = logsumexp(x, axis=-1) - x[index(0), label]\nloss = sum(d) / count_nonzero(label)")
+    place = "index(-1) == expand(label, axis=1) ? where(true, -v2_grad, x) : 0"
+    assert place in found.text(rows, label, number)
+
+
+@pytest.mark.parametrize("text", ["out = x / i", "out = sum(x * x, axis=1) / count_nonzero(i)", "out = x ** i"])
+def test_halves_beside_integers(text: str) -> None:
+    """Integers are converted to float32; gradients and tangents are halves."""
+    x, i = kgen.spec((8, 16), "bf16"), kgen.spec((8, 16), "int32")
+    out = kgen.jit(text).meta(x, i)
+    assert kgen.grad(text).kernel(x, i, out).meta(x, i, out).dtype == x.dtype
+    assert [spec.dtype for spec in kgen.jvp(text).kernel(x, i, x_tangent=x).meta(x, i, x)] == [x.dtype] * 2
+
+
 def test_texts_are_always_the_same() -> None:
     """Also of parts that overlap, of which some terms are dropped on the way."""
     text = "out = x[1:3] * x[:2] * x[2:4] + exp(x[1:3]) * x[0] + sum(x[::2])"

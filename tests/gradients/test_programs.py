@@ -110,6 +110,18 @@ PROGRAMS: dict[str, dict[str, Any]] = {
     "out = take(exp(x), i, axis=0, mode='clamp') * mean(x, axis=0)[j]": {
         "x": real(3, 4), "i": np.array([0, 9, 2]), "j": np.array([0, 3, 3, 2]),
     },
+    "let t = x * w\nlet d = max(t, axis=-1) - t[index(0), i]\nout = d * d": {
+        "x": real(5, 4), "w": real(4), "i": np.array([0, -1, 3, 2, 1]),
+    },
+    "out = sum(x, axis=1)[index(0), i] + mean(x, axis=(1, 2))": {"x": real(5, 3, 4), "i": np.array([0, -1, 3, 2, 1])},
+    "out = x[index(0), index(1), i] + sum(x, axis=2)": {"x": real(2, 3, 4), "i": np.array([[0, -1, 3], [2, 1, 9]])},
+    "out = x[i, index(0)] * w + sum(x, axis=0)": {"x": real(4, 5), "w": real(5), "i": np.array([0, -1, 3, 2, 1])},
+    "let p = x / sum(x, axis=-1, keepdims=true)\nout = log(p[index(0), i]) * x[:, 0]": {
+        "x": real(5, 4), "i": np.array([0, 1, 3, 2, 1], np.uint8),
+    },
+    "let s = split(x, axis=1, by=2)\nlet n = s / sum(s, axis=2, keepdims=true)\nout = merge(n, axis=(1, 2)) * w": {
+        "x": real(3, 6), "w": real(6),
+    },
     "let z = a * a\nout = z[i] * b": {"a": both(4), "b": both(3), "i": np.array([0, 2, 2])},
     "out = x > 1 ? x * y : y": {"x": real(3, 4), "y": real(4)},
     "out = where(m, x, y)": {"m": real(3, 4) > 1, "x": real(3, 4), "y": real(4)},
