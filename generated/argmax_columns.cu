@@ -138,6 +138,7 @@ struct argmax_columns_columns_split_layout {
 // Launch: (ceil(columns / 64), ceil(height / span)) blocks of 256 threads; `span`: any.
 // Memory: gridDim.x * gridDim.y * 64 of each `*_block_partials`.
 // Memory: `arrived`, a counter for each blockIdx.x, 0 before and after.
+// Bound: at most 80 registers a thread, so that 3 blocks fit an SM.
 // Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.
 // Alignment, in bytes: 16 for at, top and x.
 // Columns are a multiple of 4.

@@ -135,6 +135,7 @@ struct batch_stats_pixels_columns_3_split_layout {
 // Launch: (1, ceil(height / span)) blocks of 288 threads; `span`: a multiple of 768.
 // Memory: gridDim.x * gridDim.y * 3 of each `*_block_partials`.
 // Memory: `arrived`, a counter for each blockIdx.x, 0 before and after.
+// Bound: at most 112 registers a thread, so that 2 blocks fit an SM.
 // Limits: every place within a column, in bytes, is below 2^31.
 // Alignment, in bytes: 8 for image; 4 for mu and sigma2.
 // No other operand may overlap mu and sigma2 in memory.

@@ -200,6 +200,7 @@ struct cross_entropy_by_label_reduce_long_split_layout {
 // Rows of any length, each shared by several blocks: 512 threads a row and block.
 // Launch: (rows, ceil(width / span)) blocks of 512 threads; `span`: any multiple of 8.
 // Memory: rows * gridDim.y of each `*_block_partials`; `arrived` counts for each row, 0 before and after.
+// Bound: at most 64 registers a thread, so that 2 blocks fit an SM.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for logits.
 // Vector accesses: row widths and row strides are multiples of 8 elements.

@@ -96,6 +96,7 @@ struct mse_reduce_long_split_layout {
 // Rows of any length, each shared by several blocks: 256 threads a row and block.
 // Launch: (rows, ceil(width / span)) blocks of 256 threads; `span`: any multiple of 4.
 // Memory: rows * gridDim.y of each `*_block_partials`; `arrived` counts for each row, 0 before and after.
+// Bound: at most 64 registers a thread, so that 4 blocks fit an SM.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31 - 2^16.
 // Alignment, in bytes: 16 for predicted and target.
 // Vector accesses: row widths and row strides are multiples of 4 elements.

@@ -215,6 +215,7 @@ struct rmsnorm_gradient_x_grad_rows_columns4096_layout {
 
 // Rows of 4096 elements, kept in registers: each block takes every gridDim.x-th row, and adds up its columns.
 // Launch: any number of blocks of 256 threads, for n rows; each stores one row of weight_grad_partials.
+// Bound: at most 128 registers a thread, so that 2 blocks fit an SM.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for x_grad, x, weight and y_grad.
 // Vector accesses: row widths and row strides are multiples of 8 elements.
@@ -358,6 +359,7 @@ struct rmsnorm_gradient_weight_grad_columns_layout {
 
 // 32 columns a block: 8 threads across, 32 down each column.
 // Launch: a block of 256 threads for each 32 columns.
+// Bound: at most 80 registers a thread, so that 3 blocks fit an SM.
 // Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.
 // Alignment, in bytes: 16 for weight_grad_partials; 8 for weight_grad.
 // Columns are a multiple of 4.

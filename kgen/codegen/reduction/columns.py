@@ -15,6 +15,7 @@ from kgen.codegen.reduction.accumulators import Accumulator, with_shared_count, 
 from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
 from kgen.codegen.reduction.column_context import ColumnContext, ColumnState, ReadContext
 from kgen.codegen.reduction.column_values import alignments, load_one, multiples, store_ones
+from kgen.codegen.reduction.comment import bound_comment
 from kgen.codegen.reduction.context import Declared, Read, Stored, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
@@ -294,6 +295,7 @@ class ColumnKernel:
             ]
         else:
             text.append(f"Launch: a block of {schedule.block} threads for each {schedule.rows} columns.")
+        text += bound_comment(schedule, blocks_per_sm(schedule))
         if schedule.chunk:
             text += [
                 f"Columns go by chunks of {schedule.chunk * schedule.group} neighbours: one for all other places, then "

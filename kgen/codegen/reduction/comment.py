@@ -5,8 +5,15 @@ from __future__ import annotations
 from kgen.codegen import names
 from kgen.codegen.layouts import alignment_comment, no_overlap_comment
 from kgen.codegen.reduction.operands import Operands
+from kgen.codegen.reduction.row_groups import blocks_per_sm
 from kgen.codegen.reduction.staging import staged_operands
 from kgen.schedule.reduction.schedule import RowSchedule
+
+
+def bound_comment(schedule: RowSchedule, blocks: int) -> list[str]:
+    """What the launch bound of ``blocks`` blocks means, of the 65,536 registers of an SM."""
+    registers = min((1 << 16) // (blocks * schedule.block) // 8 * 8, 255) if blocks else 0
+    return [f"Bound: at most {registers} registers a thread, so that {blocks} blocks fit an SM."] if blocks > 1 else []
 
 
 # branches: one for each fact that the comment states
@@ -46,6 +53,8 @@ def row_comment(operands: Operands, *, fills: bool, walks_once: bool) -> tuple[s
     if schedule.chunk:
         memory = ("Rows are numbered by chunks: n counts the last chunk as whole.",)
     launches = _cluster_launch(schedule) if schedule.cluster > 1 else (launch, *memory)
+    if schedule.shared_operand is None:
+        launches = (*launches, *bound_comment(schedule, blocks_per_sm(schedule)))
     text = [what + (" Indices are 64-bit." if schedule.index_bits == 64 else ""), *launches]
     if schedule.segment_threads:
         shared_by = f"{schedule.segment_threads} threads" if schedule.segment_threads > 1 else "one thread"

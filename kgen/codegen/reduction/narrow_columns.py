@@ -18,6 +18,7 @@ from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
 from kgen.codegen.reduction.column_context import NarrowContext, ReadContext, SingleContext
 from kgen.codegen.reduction.column_values import alignments
 from kgen.codegen.reduction.columns import ColumnKernel, column_state, shared
+from kgen.codegen.reduction.comment import bound_comment
 from kgen.codegen.reduction.context import Declared, Read, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
@@ -254,6 +255,7 @@ class NarrowKernel(ColumnKernel):
             ]
         else:
             text.append(f"Launch: a block of {schedule.block} threads for each of the other kept extents.")
+        text += bound_comment(schedule, schedule.blocks_per_sm)
         if schedule.index_bits == 32:
             text.append("Limits: every place within a column, in bytes, is below 2^31.")
         if not schedule.loops:

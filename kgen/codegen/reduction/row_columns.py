@@ -10,6 +10,7 @@ from kgen.codegen.element import Element
 from kgen.codegen.helpers import LOAD_WORDS, PREFETCH_ROW, TAKE_PACKED
 from kgen.codegen.layouts import alignment_comment, no_overlap_comment
 from kgen.codegen.reduction.calls import AT_ROW, BEFORE_ROWS, reads_of
+from kgen.codegen.reduction.comment import bound_comment
 from kgen.codegen.reduction.context import Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
@@ -185,6 +186,7 @@ def _comment(operands: Operands, schedule: RowColumnsSchedule) -> tuple[str, ...
         "its columns.",
         f"Launch: any number of blocks of {schedule.block} threads, for n rows; each stores one row of "
         f"{names.listed(summed)}.",
+        *bound_comment(schedule, schedule.blocks_per_sm),
         "Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31."
         if schedule.index_bits == 32
         else "Indices are 64-bit.",
