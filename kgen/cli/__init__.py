@@ -22,7 +22,7 @@ import click
 
 from kgen import resources
 from kgen.cli import terminal
-from kgen.diagnostics import KgenError, error
+from kgen.diagnostics import KgenError, error, nearest
 from kgen.lints import LintWarning
 from kgen.version import VERSION
 
@@ -48,6 +48,14 @@ class _Lazy(click.Group):
             return None
         command: click.Command = importlib.import_module(f"kgen.cli.{cmd_name}_").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in _COMMANDS:
+            near = "compile " + args[0] if args[0].endswith(".k") else nearest(args[0], _COMMANDS)
+            ctx.fail(f"No such command '{args[0]}'." + (f" Did you mean 'kgen {near}'?" if near else ""))
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

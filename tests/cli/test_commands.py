@@ -312,6 +312,14 @@ def test_mistakes_have_hints(run: Run, files: Any, tmp_path: Path, argv: list[st
     assert hint in err
 
 
+@pytest.mark.parametrize(("word", "meant"), [("expr.k", "kgen compile expr.k"), ("complie", "kgen compile")])
+def test_what_is_no_command(run: Run, word: str, meant: str) -> None:
+    """A file, and a misspelt command."""
+    status, _, err = run(word)
+    assert status == 2
+    assert f"Did you mean '{meant}'?" in err
+
+
 def test_errors_as_json_say_where(run: Run, files: Any, tmp_path: Path) -> None:
     """All errors of a file, each with its line and column."""
     (tmp_path / "bad.k").write_text("x = a +* b\nout = foo(a)\n")
