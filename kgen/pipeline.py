@@ -26,7 +26,7 @@ from kgen.codegen.line_directives import mark
 from kgen.dtypes import DType
 from kgen.families import BY_NAME, choose, choose_part, covering, facts_of, fuse_horizontally
 from kgen.header import header
-from kgen.ir.graph import Graph, Shape
+from kgen.ir.graph import Graph
 from kgen.load import load
 from kgen.lowering import (
     Covered,
@@ -163,7 +163,7 @@ def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source:
     """
     if typed.split is None:  # nothing is reduced
         return _horizontal(typed, sizes, operands, target) or typed
-    if not all(sizes.are_known(reduced_dims(step)) for step in typed.steps):
+    if not all(sizes.are_known(step.reduced_dims) for step in typed.steps):
         return typed.online or typed  # rows of unknown length are read once for each round
     from kgen.schedule.reduction.chains import prefers_online, prefers_split
 
@@ -198,7 +198,7 @@ def prepared(base: Specialised, ahead: Ahead) -> Specialised:
 
 def choice_of(step: Step, placed: Placed, sizes: Sizes, target: Target) -> Choice:
     """:data:`ChoiceOf`, computed anew."""
-    along, across = sizes.are_known(reduced_dims(step)), sizes.are_known(kept_dims(step))
+    along, across = sizes.are_known(step.reduced_dims), sizes.are_known(step.kept_dims)
     return schedule(step, placed, target, along=along, across=across)
 
 
@@ -273,7 +273,7 @@ def decide(
     whole: Specialised, sizes: Sizes, layouts: Layouts, target: Target, choice_of: ChoiceOf = choice_of
 ) -> Lowered:
     """Choose a schedule for every step.  ``choice_of``: does so for one; a caller may keep what it chose."""
-    placed, reasons = _placed(whole, sizes, layouts), kernel_order_reasons(whole)
+    placed, reasons = _placed(whole, sizes, layouts), order_reasons(whole.steps, chained=whole.chained)
     steps = [
         _decided(n, step, where, sizes, choice_of(step, where, sizes, target), why)
         for n, (step, where, why) in enumerate(zip(whole.steps, placed, reasons, strict=True))
@@ -305,14 +305,6 @@ def _decided(
 STAGES = Stages(specialise_for, choose_variant, allocate, decide)
 
 
-def reduced_dims(step: Step) -> Shape:
-    return step.shape[step.kept :] if isinstance(step, ReductionStep) else ()
-
-
-def kept_dims(step: Step) -> Shape:
-    return step.shape[: step.kept] if isinstance(step, ReductionStep) else step.shape
-
-
 def schedule(
     step: Step, placed: Placed, target: Target = PORTABLE, *, along: bool = True, across: bool = True
 ) -> Choice:
@@ -329,11 +321,6 @@ def schedule(
     space = beside_another(step, placed.space, placed.reduced)
     choice = choose(facts_of(step, replace(placed, space=space), target, along=along, across=across))
     return choice if space is placed.space else replace(choice, space=of_one_row(choice.space, placed.reduced))
-
-
-def kernel_order_reasons(specialised: Specialised) -> tuple[tuple[str, ...], ...]:
-    """For each step, the reasons for a kernel of its own and for its position; none for a single kernel."""
-    return order_reasons(specialised.steps, chained=specialised.chained)
 
 
 def source(
@@ -378,7 +365,7 @@ def statements(program: Program, options: Options) -> tuple[Statement, ...]:
 
 __all__ = [
     "IR_STAGES", "STAGES", "Covered", "Layouts", "Lowered", "Placed", "Specialised",
-    "Stages", "allocate", "choose_variant", "contents", "cover", "decide", "ir_after", "kernel_order_reasons", "load",
+    "Stages", "allocate", "choose_variant", "contents", "cover", "decide", "ir_after", "load",
     "lower", "place", "prepared", "run_stages", "schedule", "select_variant", "source", "specialise",
     "specialise_for", "statements",
 ]  # fmt: skip

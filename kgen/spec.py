@@ -132,7 +132,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Strides, in elements, of a C-ordered array without gaps."""
+    """Strides, in elements, of a C-ordered array without gaps; an extent of 0 counts as 1, as in PyTorch."""
     out: list[int] = []
     step = 1
     for n in reversed(shape):

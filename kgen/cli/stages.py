@@ -14,7 +14,6 @@ from kgen.diagnostics import Reporter
 from kgen.dtypes import DType
 from kgen.ir.printer import print_kernel
 from kgen.lowering import Lowered
-from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.program import Parameter, Program
 from kgen.records import dataclass
@@ -64,9 +63,8 @@ def steps(made: Compiled) -> str:
 
 
 def _step(number: int, step: Step) -> str:
-    kept = step.shape[: step.kept] if isinstance(step, ReductionStep) else step.shape
-    reduced = pipeline.reduced_dims(step)
-    space = f"[{', '.join(map(str, kept))}]" + (f", reduces [{', '.join(map(str, reduced))}]" if reduced else "")
+    kept, reduced = (", ".join(map(str, dims)) for dims in (step.kept_dims, step.reduced_dims))
+    space = f"[{kept}]" + (f", reduces [{reduced}]" if reduced else "")
     names = [step.graph.operands[t.operand].name for t in step.accesses]
     writes = [step.graph.operands[number].name for number in sorted(step.written)]
     reads = [name for name, t in zip(names, step.accesses, strict=True) if t.reads]

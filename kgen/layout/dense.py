@@ -7,17 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.spec import c_strides
-
 Ints = Sequence[int]
 
 #: The axes of a channels-last (NHWC in memory) array of shape NCHW, fastest first.
 CHANNELS_LAST = (1, 3, 2, 0)
-
-
-def contiguous_strides(shape: Ints) -> tuple[int, ...]:
-    """Strides, in elements, in C order; an extent of 0 counts as 1, as in PyTorch."""
-    return c_strides(shape)
 
 
 def channels_last_strides(shape: Ints) -> tuple[int, ...]:

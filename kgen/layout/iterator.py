@@ -22,15 +22,15 @@ from kgen.layout.dense import (
     CHANNELS_LAST,
     Ints,
     channels_last_strides,
-    contiguous_strides,
     is_channels_last,
     is_contiguous,
     is_dense,
 )
 from kgen.records import dataclass
+from kgen.spec import c_strides
 
 __all__ = [
-    "IterationSpace", "OperandLayout", "beside", "broadcast_strides", "contiguous_strides", "iteration_space",
+    "IterationSpace", "OperandLayout", "beside", "broadcast_strides", "iteration_space",
     "output_strides",
 ]  # fmt: skip
 
@@ -129,7 +129,7 @@ def output_strides(shape: tuple[int, ...], inputs: Sequence[OperandLayout]) -> t
         return dense.output
     order = _fastest_first(shape, [broadcast_strides(shape, x) for x in upright])
     if order == _c_order(shape):
-        return contiguous_strides(shape)  # differs from the loop below where an extent is 0
+        return c_strides(shape)  # differs from the loop below where an extent is 0
     strides = [0] * len(shape)
     step = 1
     for axis in order:
@@ -172,7 +172,7 @@ def _fast_setup(shape: Ints, operands: Iterable[OperandLayout], linear: bool) ->
             return None
         if x.strides not in distinct:
             distinct.append(x.strides)
-    in_c_order = contiguous_strides(shape)
+    in_c_order = c_strides(shape)
     if all(strides == in_c_order or is_contiguous(shape, strides) for strides in distinct):
         return _Dense(_c_order(shape), in_c_order)
     if linear:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from kgen.ir.graph import IndexMap, Reduction
+from kgen.ir.graph import IndexMap, Reduction, Shape
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.partition.step import Step
 from kgen.partition.trace import AxisMap, spread
@@ -31,6 +31,14 @@ class ReductionStep(Step):
     inner: int = 0
     sums: frozenset[int] = frozenset()
     short_sums: frozenset[int] = frozenset()
+
+    @property
+    def kept_dims(self) -> Shape:
+        return self.shape[: self.kept]
+
+    @property
+    def reduced_dims(self) -> Shape:
+        return self.shape[self.kept :]
 
     @property
     def outer(self) -> int:

@@ -27,6 +27,16 @@ class Step:
     shape: Shape
     accesses: tuple[Access, ...]
 
+    @property
+    def kept_dims(self) -> Shape:
+        """The dimensions that results have."""
+        return self.shape
+
+    @property
+    def reduced_dims(self) -> Shape:
+        """The dimensions that are reduced."""
+        return ()
+
     def index_axes(self) -> frozenset[int]:
         """The axes of the space that ``index()`` reads; they must not be merged with others."""
         rank = len(self.shape)

@@ -11,13 +11,13 @@ from kgen.layout.iterator import (
     IterationSpace,
     OperandLayout,
     beside,
-    contiguous_strides,
     output_strides,
 )
 from kgen.partition.horizontal import HorizontalStep
 from kgen.partition.step import Access, Step
 from kgen.records import dataclass
 from kgen.schedule.target import PORTABLE
+from kgen.spec import c_strides
 
 Extents = Mapping[str, int]  #: dimension symbol -> its extent
 
@@ -141,7 +141,7 @@ def allocated_strides(kernel: Graph, operand: int, arrays: Sequence[Array | None
     stores = (op for op in kernel.stores if isinstance(op.attr, IndexMap) and op.attr.operand == operand)
     store = next(stores, None)
     if store is None:  # its parts are stored
-        return contiguous_strides(concrete(kernel.operands[operand].shape, extents))
+        return c_strides(concrete(kernel.operands[operand].shape, extents))
     shape = concrete(store.shape, extents)
     reachable: set[int] = set()
     stack = list(store.args)
@@ -161,7 +161,7 @@ def allocated_strides(kernel: Graph, operand: int, arrays: Sequence[Array | None
     for number in sorted(reachable):
         if kernel.ops[number].name in ("reduce", "expand"):
             own = concrete(kernel.ops[number].shape, extents)
-            inputs.append(OperandLayout(own, contiguous_strides(own)))
+            inputs.append(OperandLayout(own, c_strides(own)))
     return output_strides(shape, inputs)
 
 
@@ -181,7 +181,7 @@ def buffers(kernel: Graph, extents: Extents) -> dict[int, Array]:
     for number, operand in enumerate(kernel.operands):
         if operand.role == "buffer":
             shape = concrete(operand.shape, extents)
-            found[number] = Array(shape, contiguous_strides(shape), operand.dtype.size)
+            found[number] = Array(shape, c_strides(shape), operand.dtype.size)
     return found
 
 

@@ -16,10 +16,10 @@ from kgen.layout.iterator import (
     IterationSpace,
     OperandLayout,
     broadcast_strides,
-    contiguous_strides,
     iteration_space,
     output_strides,
 )
+from kgen.spec import c_strides
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -39,7 +39,7 @@ def nhwc(n: int, c: int, h: int, w: int) -> OperandLayout:
 
 
 def nchw(*shape: int) -> OperandLayout:
-    return OperandLayout(shape, contiguous_strides(shape))
+    return OperandLayout(shape, c_strides(shape))
 
 
 def test_the_recorded_layouts_of_allocated_outputs() -> None:
@@ -70,7 +70,7 @@ def test_the_recorded_layouts_of_every_other_kind_of_call(kind: str) -> None:
         shape = tuple(case["shape"])
         inputs = [held(*x) for x in case["inputs"]]
         deciding = [held(*x) for x in case["outputs"] if x is not None] + inputs
-        allocated = contiguous_strides(shape) if kind == "linear" else output_strides(shape, deciding)
+        allocated = c_strides(shape) if kind == "linear" else output_strides(shape, deciding)
         outputs = [OperandLayout(shape, allocated) if x is None else held(*x) for x in case["outputs"]]
         assert [list(x.strides) for x in outputs] == case["out_strides"], case
         space = iteration_space(shape, outputs + inputs, linear=kind == "linear")
@@ -102,9 +102,9 @@ def test_the_first_operand_chooses_the_order() -> None:
 def test_ambiguous_layouts_are_contiguous() -> None:
     """With one channel, NHWC and NCHW are the same memory; the output is contiguous, in PyTorch and here."""
     x = nhwc(2, 1, 4, 5)
-    assert output_strides(x.shape, [x]) == contiguous_strides(x.shape)
+    assert output_strides(x.shape, [x]) == c_strides(x.shape)
     y = nhwc(2, 3, 1, 1)
-    assert output_strides(y.shape, [y]) == contiguous_strides(y.shape)
+    assert output_strides(y.shape, [y]) == c_strides(y.shape)
 
 
 def test_a_given_output_chooses_the_order() -> None:
@@ -162,10 +162,10 @@ def test_empty_arrays() -> None:
 def test_rank_sixty_four() -> None:
     """The most dimensions NumPy and torch allow."""
     shape = (1,) * 30 + (2, 3) + (1,) * 31 + (4,)
-    x = OperandLayout(shape, contiguous_strides(shape))
+    x = OperandLayout(shape, c_strides(shape))
     assert len(shape) == 64
     assert iteration_space(shape, [x, x]).shape == (24,)
-    turned = OperandLayout(shape, tuple(reversed(contiguous_strides(shape[::-1]))))
+    turned = OperandLayout(shape, tuple(reversed(c_strides(shape[::-1]))))
     assert output_strides(shape, [turned, x]) == turned.strides
     assert iteration_space(shape, [turned, turned, x]).shape == (2, 3, 4)
 

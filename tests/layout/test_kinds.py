@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kgen.layout.iterator import IterationSpace, OperandLayout, contiguous_strides, iteration_space
+from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.layout.kinds import LayoutKind, classify, index_bits, stride_patterns
+from kgen.spec import c_strides
 
 
 def space(shape: tuple[int, ...], *strides: tuple[int, ...]) -> IterationSpace:
@@ -88,7 +89,7 @@ def test_a_channels_last_batch_with_a_bias() -> None:
     """NHWC with a per-channel operand: one contiguous walk and one pattern that repeats each pixel."""
     shape = (2, 3, 4, 5)
     x = OperandLayout(shape, (60, 1, 15, 3))
-    found = iteration_space(shape, [x, x, OperandLayout((3, 1, 1), contiguous_strides((3, 1, 1)))])
+    found = iteration_space(shape, [x, x, OperandLayout((3, 1, 1), c_strides((3, 1, 1)))])
     assert found.shape == (3, 40)
     assert [classify(found, i) for i in range(3)] == [LayoutKind.CONTIGUOUS, LayoutKind.CONTIGUOUS, LayoutKind.STRIDED]
     assert stride_patterns(found, [2]) == (((1, 0),), (0,))

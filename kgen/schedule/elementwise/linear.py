@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from kgen.layout.kinds import LayoutKind, index_bits, stride_patterns
 from kgen.schedule.elementwise.groups import Grouping
-from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands, vector_width_reason
+from kgen.schedule.elementwise.reasons import (
+    group_reasons,
+    index_width_reason,
+    listed,
+    unvectorised_operands,
+    vector_width_reason,
+)
 from kgen.schedule.facts import Choice, Facts, group_size
 from kgen.schedule.schedule import AccessKind, Schedule
 
@@ -37,9 +43,7 @@ def flat(facts: Facts) -> Choice | None:
         return None
     schedule = _linear(facts, "flat")
     reason = f"flat: {listed(facts.strided)} not dense, and found element by element"
-    return Choice(
-        schedule, facts.space, (reason, *unvectorised_operands(schedule, facts), index_width_reason(schedule))
-    )
+    return Choice(schedule, facts.space, (reason, *group_reasons(schedule, facts)))
 
 
 def beyond(block: int, group: int) -> int:

@@ -51,6 +51,11 @@ def unvectorised_operands(schedule: Schedule, facts: Facts) -> tuple[str, ...]:
     return tuple(found)
 
 
+def group_reasons(schedule: Schedule, facts: Facts) -> tuple[str, ...]:
+    """How operands are moved other than by vectors, and the width of offsets."""
+    return (*unvectorised_operands(schedule, facts), index_width_reason(schedule))
+
+
 def _unaligned(schedule: Schedule, facts: Facts) -> list[str]:
     return [
         name

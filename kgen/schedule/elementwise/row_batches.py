@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgen.schedule.elementwise.reasons import index_width_reason, unvectorised_operands
+from kgen.schedule.elementwise.reasons import group_reasons
 from kgen.schedule.elementwise.rows import rows
 from kgen.schedule.facts import Choice, Facts
 
@@ -29,9 +29,7 @@ def row_batches(facts: Facts) -> Choice | None:
     schedule = replace(choice.schedule, template="row_batches", block=BLOCK)
     rows_of = " and ".join(f"`{facts.step.graph.operands[operand].name}`" for operand, _ in schedule.gathered)
     reason = f"row batches: {GROUPS} groups a thread, because rows of {rows_of} wait for their places"
-    return Choice(
-        schedule, choice.space, (reason, *unvectorised_operands(schedule, facts), index_width_reason(schedule))
-    )
+    return Choice(schedule, choice.space, (reason, *group_reasons(schedule, facts)))
 
 
 def _has_whole_groups(facts: Facts, choice: Choice) -> bool:

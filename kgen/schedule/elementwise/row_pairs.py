@@ -7,7 +7,7 @@ from dataclasses import replace
 from kgen.records import dataclass
 from kgen.schedule.elementwise.interleaved import group_of
 from kgen.schedule.elementwise.order import shared_bytes, shared_first
-from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands
+from kgen.schedule.elementwise.reasons import group_reasons, listed
 from kgen.schedule.elementwise.rows import by_groups, transposed_operands
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.schedule import Schedule, extended
@@ -45,7 +45,7 @@ def row_pairs(facts: Facts) -> Choice | None:
     schedule = _paired(facts, rows, second)
     names = [facts.names[i] for i in schedule.shared if rows.accesses[i].kind != "scalar"]
     reason = f"row pairs: {listed(names)} the same for two rows, and read once for both"
-    return Choice(schedule, space, (reason, *unvectorised_operands(schedule, facts), index_width_reason(schedule)))
+    return Choice(schedule, space, (reason, *group_reasons(schedule, facts)))
 
 
 def _dividing(group: int, width: int) -> int:

@@ -15,7 +15,7 @@ from kgen.schedule.elementwise.gathers import gathered_rows
 from kgen.schedule.elementwise.groups import Grouping, outer_patterns, outer_strides
 from kgen.schedule.elementwise.interleaved import group_of, interleaved
 from kgen.schedule.elementwise.order import shared_first
-from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands
+from kgen.schedule.elementwise.reasons import group_reasons, listed
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.schedule import AccessKind, Interleaved, Schedule
 from kgen.schedule.target import WORD
@@ -43,7 +43,7 @@ def by_rows(facts: Facts) -> Choice:
         schedule = replace(schedule, across=True)
         names = [facts.names[i] for i in sorted(along)]
         reason += f"; {space.shape[1]} rows side by side, along which {listed(names)} consecutive"
-    return Choice(schedule, space, (reason, *unvectorised_operands(schedule, facts), index_width_reason(schedule)))
+    return Choice(schedule, space, (reason, *group_reasons(schedule, facts)))
 
 
 def _divides_bytes(facts: Facts, group: int) -> bool:

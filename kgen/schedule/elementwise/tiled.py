@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from kgen.schedule.elementwise.reasons import index_width_reason, listed, unvectorised_operands
+from kgen.schedule.elementwise.reasons import group_reasons, listed
 from kgen.schedule.elementwise.rows import by_groups, second_first, transposed_operands
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.trace import reaches
@@ -31,7 +31,7 @@ def tiled(facts: Facts) -> Choice | None:
         f"tiled: {listed(names)} consecutive along another dimension, transposed through {side} x {side} tiles of "
         "shared memory"
     )
-    return Choice(schedule, space, (reason, *unvectorised_operands(schedule, facts), index_width_reason(schedule)))
+    return Choice(schedule, space, (reason, *group_reasons(schedule, facts)))
 
 
 def _tile_bytes(facts: Facts, transposed: Set[int], group: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from kgen.layout.iterator import IterationSpace, OperandLayout, contiguous_strides
+from kgen.layout.iterator import IterationSpace, OperandLayout
 from kgen.partition.reduction_step import ReductionStep
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.resident_columns import resident_mapping
@@ -14,11 +14,12 @@ from kgen.schedule.reduction.schedule import is_plain
 from kgen.schedule.reduction.single_row import beside_another
 from kgen.schedule.reduction.traversal import RowTraversal
 from kgen.schedule.step_layout import Array, view
-from kgen.schedule.target import PORTABLE, Target
+from kgen.schedule.target import Target
+from kgen.spec import c_strides
 
 
 def prefers_split(
-    step: ReductionStep, extents: Mapping[str, int], arrays: Sequence[Array | None], target: Target = PORTABLE
+    step: ReductionStep, extents: Mapping[str, int], arrays: Sequence[Array | None], target: Target
 ) -> bool:
     """Whether a chain of rounds is faster when split into several kernels.
 
@@ -69,7 +70,7 @@ def _kept_axis_is_fastest(step: ReductionStep, sizes: Sequence[int], arrays: Seq
 def _space(step: ReductionStep, shape: tuple[int, ...], arrays: Sequence[Array | None]) -> tuple[IterationSpace, int]:
     """The space of a kernel.  Outputs that do not exist yet get the layout of a whole array; buffers are contiguous."""
     known = [None if a is None else view(t, a, shape) for t, a in zip(step.accesses, arrays, strict=True)]
-    contiguous = OperandLayout(shape, contiguous_strides(shape))
+    contiguous = OperandLayout(shape, c_strides(shape))
     first = next((x for x in known if x is not None and x.shape == shape), contiguous)
     single = OperandLayout((1,) * len(shape), (0,) * len(shape))
     # An array that varies along every axis is whole.
@@ -77,7 +78,7 @@ def _space(step: ReductionStep, shape: tuple[int, ...], arrays: Sequence[Array |
     return step.space(shape, [x or (first if m else single) for x, m in zip(known, moving, strict=True)])
 
 
-def prefers_online(step: ReductionStep, extents: Mapping[str, int], target: Target = PORTABLE) -> bool:
+def prefers_online(step: ReductionStep, extents: Mapping[str, int], target: Target) -> bool:
     """Whether rows are so long that another exchange between threads, or another reading, costs more than rescaling."""
     width = math.prod(1 if dim == 1 else extents[dim] for dim in step.shape[step.kept :])
     return width > target.tuning.chains.max_separate_rounds_row
