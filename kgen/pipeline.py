@@ -224,7 +224,7 @@ def choose_variant(
 
     if lie_alike(operands.inputs(typed.graph, sizes)):
         return usual
-    from kgen.variant_search import Undecided, fastest_variant
+    from kgen.variant_search import Undecided, VariantSearch
 
     here = operands.without_addresses()
 
@@ -236,7 +236,7 @@ def choose_variant(
         pairs = enumerate(zip(whole.steps, placed, strict=True))
         return [Undecided(step, where, partial(decided, n, step, where)) for n, (step, where) in pairs]
 
-    return fastest_variant(typed, usual, sizes, operands, target, kernels, prepared)
+    return VariantSearch(typed, usual, sizes, operands, target, kernels, prepared).fastest()
 
 
 def _summing(typed: Specialised, sizes: Sizes, operands: Operands, target: Target) -> Specialised | None:

@@ -44,51 +44,60 @@ class _Candidate:
     copied: Sequence[object] = ()
 
 
-def fastest_variant(
-    typed: Specialised, usual: Specialised, sizes: Sizes, operands: Operands, target: Target, kernels: Kernels,
-    prepared: Prepared,
-) -> Specialised:  # fmt: skip
-    """``usual``; but where it would use only a part of most sectors of memory, the variant that is predicted to take
-    the least time: with a kernel for each reduction, with copies of some operands, or with what is computed from all of
-    them.  ``prepared``: makes a variant with a kernel ahead.
+@dataclass(frozen=True, slots=True)
+class VariantSearch:
+    """``typed``: the program with its variants; ``usual``: that which rules choose.  ``prepared``: makes a variant with
+    a kernel ahead.
     """
-    rates = target.tuning.traffic
-    lowered = [kernel.decide() for kernel in kernels(usual)]
-    taken = sum(seconds_of(step, target) for step in lowered)
-    if taken <= rates.slow * sum(needed_seconds(step, target) for step in lowered):
-        return usual
-    best, least = usual, rates.gain * taken
-    known: dict[object, float] = {}
-    for candidate in _candidates(typed, usual, sizes, operands, target, prepared):
-        seconds = _seconds_within(least, kernels(candidate.variant), candidate.copied, known, target)
-        if seconds < least:
-            best, least = candidate.variant, seconds
-    return best
 
+    typed: Specialised
+    usual: Specialised
+    sizes: Sizes
+    operands: Operands
+    target: Target
+    kernels: Kernels
+    prepared: Prepared
 
-def _candidates(
-    typed: Specialised, usual: Specialised, sizes: Sizes, operands: Operands, target: Target, prepared: Prepared
-) -> Iterator[_Candidate]:
-    bases = _bases(typed, usual, sizes, target)
-    yield from (_Candidate(base) for base in bases[1:] if base is typed.split)
-    for base in bases:
-        given = operands.inputs(base.graph, sizes)
-        first = next(s for s in base.steps if isinstance(s, ReductionStep))
-        for orders in copies(first, sizes.extents, given):
-            yield _Candidate(prepared(base, orders), tuple(orders.items()))
-        value = stored_value(base.graph)
-        if value is not None:
-            yield _Candidate(prepared(base, value))
+    def fastest(self) -> Specialised:
+        """The usual variant; but where it would use only a part of most sectors of memory, the one that is predicted to
+        take the least time: with a kernel for each reduction, with copies of some operands, or with what is computed
+        from all of them.
+        """
+        target, rates = self.target, self.target.tuning.traffic
+        lowered = [kernel.decide() for kernel in self.kernels(self.usual)]
+        taken = sum(seconds_of(step, target) for step in lowered)
+        if taken <= rates.slow * sum(needed_seconds(step, target) for step in lowered):
+            return self.usual
+        best, least = self.usual, rates.gain * taken
+        known: dict[object, float] = {}
+        for candidate in self._candidates():
+            seconds = _seconds_within(least, self.kernels(candidate.variant), candidate.copied, known, target)
+            if seconds < least:
+                best, least = candidate.variant, seconds
+        return best
 
+    def _candidates(self) -> Iterator[_Candidate]:
+        bases = self._bases()
+        yield from (_Candidate(base) for base in bases[1:] if base is self.typed.split)
+        for base in bases:
+            given = self.operands.inputs(base.graph, self.sizes)
+            first = next(s for s in base.steps if isinstance(s, ReductionStep))
+            for orders in copies(first, self.sizes.extents, given):
+                yield _Candidate(self.prepared(base, orders), tuple(orders.items()))
+            value = stored_value(base.graph)
+            if value is not None:
+                yield _Candidate(self.prepared(base, value))
 
-def _bases(typed: Specialised, usual: Specialised, sizes: Sizes, target: Target) -> list[Specialised]:
-    """What variants are made of.  Chains that are split because of how operands lie may be one kernel behind copies,
-    where there are rows enough for that."""
-    assert typed.split is not None
-    if len(typed.split.steps) > len(usual.steps):
-        return [usual, typed.split]
-    many = all(fills_device(s, sizes.extents, target) for s in typed.steps if isinstance(s, ReductionStep))
-    return [usual, typed] if many and typed is not usual else [usual]
+    def _bases(self) -> list[Specialised]:
+        """What variants are made of.  Chains that are split because of how operands lie may be one kernel behind
+        copies, where there are rows enough for that."""
+        typed, usual = self.typed, self.usual
+        assert typed.split is not None
+        if len(typed.split.steps) > len(usual.steps):
+            return [usual, typed.split]
+        rows = (s for s in typed.steps if isinstance(s, ReductionStep))
+        many = all(fills_device(s, self.sizes.extents, self.target) for s in rows)
+        return [usual, typed] if many and typed is not usual else [usual]
 
 
 def _seconds_within(
