@@ -240,6 +240,7 @@ class NarrowKernel(ColumnKernel):
 
     def comment(self) -> tuple[str, ...]:
         schedule = self.schedule
+        assert isinstance(schedule, NarrowColumnSchedule)
         several = "; several blocks share them" if schedule.split else ""
         text = [
             f"{self.columns} columns side by side: the block's vectors cover {schedule.down} rows{several}."
