@@ -222,7 +222,17 @@ class _Generator:
     # --- statements -----------------------------------------------------------------------------------
 
     def _output(self, of: Value) -> Value:
-        """The value of an output: as it is, merged, stacked, joined, repeated or reduced."""
+        """The value of an output, sometimes at computed places, which may lie in several parts."""
+        found = self._arranged(of)
+        if found is of or 0 in found.array.shape or not found.array.ndim or self.rng.random() < 0.6:
+            return found
+        axis = self.rng.randrange(found.array.ndim)
+        index, places = self._index((self.rng.choice((1, 4, 9)),), found.array.shape[axis], within=True)
+        text = f"({found.text})[{', '.join([':'] * axis + [index])}]"
+        return Value(text, np.take(found.array, places, axis), found.most)
+
+    def _arranged(self, of: Value) -> Value:
+        """A value as it is, merged, stacked, joined, repeated or reduced."""
         rank, shape = of.array.ndim, of.array.shape
         axis = self.rng.randrange(rank) if rank else 0
         beside = self.value(shape, 1)
