@@ -12,6 +12,7 @@ from kgen.dtypes import BFLOAT16
 from kgen.ir.rounding import numpy_dtype
 from kgen.runtime.cuda.driver import probe
 from tests.forced import forced
+from tests.reductions.bits.ways import ways
 
 Array = np.ndarray[Any, Any]
 on_gpu = [pytest.mark.gpu, pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU")]
@@ -185,3 +186,23 @@ def test_rows_without_elements(device: str, text: str, down: bool) -> None:
     given = {name: given[name] for name in k.inputs}
     assert "b_ptr[0]" not in k.source(**given)
     assert (k(**given) == 0).all()
+
+
+@pytest.mark.parametrize(("dtype", "columns"), [("float32", 7), ("int8", 100), ("int8", 101)])
+def test_staged_rows_write_no_other_rows(dtype: str, columns: int) -> None:
+    """Threads without a row, in a block that stages fewer rows than it can, write to no computed place."""
+    x, slot = integers(301, columns, dtype), (np.arange(301) * 7 + 3) % 400
+    centred = x.astype("int64") - x.sum(-1, keepdims=True, dtype="int64")
+    text = "inout o, p\nlet z = cast<int>(x)\nlet v = z - sum(z, axis=-1, keepdims=true)\no[slot] = v\n"
+    (staged,) = ways(only=("staged",))
+    with staged.taken():
+        k: Any = kgen.jit(f"{text}p[slot] = v if keep[:, None]", device="cpu", fmad=False)
+        o, p = np.zeros((400, columns), np.int32), np.zeros((400, columns), np.int32)
+        keep = np.arange(301) % 3 == 0
+        assert "_staged" in k.explain(o=o, p=p, x=x, slot=slot, keep=keep).steps[-1].kernel
+        k(o=o, p=p, x=x, slot=slot, keep=keep)
+    wanted = np.zeros_like(o)
+    wanted[slot] = centred
+    np.testing.assert_array_equal(o, wanted)
+    wanted[slot[~keep]] = 0
+    np.testing.assert_array_equal(p, wanted)

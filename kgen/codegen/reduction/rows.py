@@ -336,7 +336,8 @@ class RowKernel:
     def guards_rows(self) -> bool:
         """Whether only threads with rows may write: the others compute as well, on what is staged for no row."""
         accesses = zip(self.facts.schedule.accesses, self.facts.step.accesses, strict=True)
-        return self.facts.schedule.stages and any(t.kind == "gather" and a.writes for t, a in accesses)
+        beside = bool(self.facts.step.graph.scattered) or any(t.kind == "gather" and a.writes for t, a in accesses)
+        return self.facts.schedule.stages and beside
 
     def loads_across(self) -> tuple[Read, ...]:
         """The loads of operands that run across staged rows, where a thread has one row and no other thread shares it:
