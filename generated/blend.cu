@@ -47,24 +47,28 @@ static __device__ __forceinline__ float divide_constant(float a, float high, flo
     return fmaf(a, high, a * low);
 }
 
-// A group of bytes in words: an instruction takes an element of these, as an int.  Compilers take two or three to take
-// vectors of bytes apart, and convert bytes to floats by a slower instruction than ints.
+// Byte j of a word, as an int of the type T: by one instruction, which also extends the sign.
+template <typename T>
+static __device__ __forceinline__ int take_byte(unsigned int word, int j)
+{
+#if defined(__CUDA_ARCH__)
+    const int selectors = (T)-1 < 0 ? 0x8880 + 0x1111 * j : 0x4440 + j;  // 8 + j: the sign of byte j; 4: zero
+    int element;
+    asm("prmt.b32 %0, %1, 0, %2;" : "=r"(element) : "r"(word), "r"(selectors));
+    return element;
+#else
+    return (T)(word >> 8 * j);
+#endif
+}
+
+// A group of bytes in words.  Compilers take vectors of bytes apart by two or three instructions an element, and
+// convert bytes to floats by a slower one than ints.
 template <typename T, int N, int Bytes>
 struct alignas(Bytes) BytePack {
     struct Elements {
         unsigned int words[N / 4];
 
-        __device__ __forceinline__ int operator[](int j) const
-        {
-#if defined(__CUDA_ARCH__)
-            const int selectors = (T)-1 < 0 ? 0x8880 + 0x1111 * (j % 4) : 0x4440 + j % 4;  // 8 + b: the sign of byte b
-            int element;
-            asm("prmt.b32 %0, %1, 0, %2;" : "=r"(element) : "r"(words[j / 4]), "r"(selectors));
-            return element;
-#else
-            return (T)(words[j / 4] >> 8 * (j % 4));
-#endif
-        }
+        __device__ __forceinline__ int operator[](int j) const { return take_byte<T>(words[j / 4], j % 4); }
     } at;
 };
 

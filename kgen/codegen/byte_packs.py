@@ -12,7 +12,10 @@ from kgen.schedule.target import WORD
 
 
 def converted_bytes(step: Step) -> frozenset[int]:
-    """The accesses to integers of 8 bits that are only read, and of which every use is a conversion to float32."""
+    """The accesses to integers of 8 bits that are only read, and of which every use is a conversion to float32.
+
+    Not what is reduced itself: sums of bytes are sums of integers.
+    """
     found = enumerate(step.accesses)
     return frozenset(i for i, t in found if not t.writes and _is_byte(step, i) and _is_converted(step, i))
 
@@ -44,11 +47,10 @@ def _is_byte(step: Step, access: int) -> bool:
 
 
 def _is_converted(step: Step, access: int) -> bool:
-    ops, of = step.graph.ops, step.accesses[access]
-    loads = {
-        number
-        for number, op in enumerate(ops)
-        if op.name == "load" and isinstance(op.attr, IndexMap)
-        if (op.attr.operand, op.attr.axes) == (of.operand, of.axes)
-    }
-    return all(op.name == "cast" and op.dtype is FLOAT32 for op in ops if loads & {*op.args})
+    """Whether that holds for all loads of the operand."""
+    ops, operand = step.graph.ops, step.accesses[access].operand
+    attrs = ((number, op.attr) for number, op in enumerate(ops) if op.name == "load")
+    loads = {number for number, attr in attrs if isinstance(attr, IndexMap) and attr.operand == operand}
+    casts = {number for number, op in enumerate(ops) if loads & {*op.args}}
+    reduced = any(op.name == "reduce" and casts & {*op.args} for op in ops)
+    return bool(loads) and not reduced and all(ops[n].name == "cast" and ops[n].dtype is FLOAT32 for n in casts)

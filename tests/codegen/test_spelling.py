@@ -104,6 +104,7 @@ def test_helpers_and_files_agree() -> None:
         "load_run",
         "byte_pack",
         "extract",
+        "extract_byte",
         "to_float",
         "load_aligned_blocks",
         "load_evict_last",

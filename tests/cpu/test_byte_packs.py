@@ -23,6 +23,25 @@ def program(scales: list[Any]) -> kgen.Kernel:
     return kgen.jit(f"out: f16 = x * {' * '.join('ab'[: len(scales)])}")
 
 
+ROWS = "out = x * a - max(x * a, axis=-1, keepdims=true)"
+
+
+def rows(dtype: Any) -> tuple[Any, Any, Any]:
+    """Bytes and their factors for :data:`ROWS`, and its results."""
+    x, _, _ = bytes_and_scales(dtype, [])
+    a = np.full(x.shape, 2, np.float32)
+    return x, a, 2 * x.astype(np.float32) - 2 * float(np.iinfo(dtype).max)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+def test_all_bytes_of_rows(dtype: Any) -> None:
+    """The same in kernels that reduce rows."""
+    x, a, want = rows(dtype)
+    kernel = kgen.jit(ROWS)
+    assert "extract_byte(" in kernel.source(x, a)
+    assert np.array_equal(kernel(x, a), want)
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8])
 @pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
 def test_all_bytes(dtype: Any, shapes: list[tuple[int, ...]]) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import kgen
 from kgen.runtime.cuda.driver import probe
-from tests.cpu.test_byte_packs import SHAPES, bytes_and_scales, program
+from tests.cpu.test_byte_packs import ROWS, SHAPES, bytes_and_scales, program, rows
 
 pytestmark = [
     pytest.mark.gpu,
@@ -25,3 +26,11 @@ def test_all_bytes(dtype: Any, shapes: list[tuple[int, ...]]) -> None:
     x, scales, want = bytes_and_scales(dtype, shapes)
     found = program(scales)(torch.from_numpy(x).cuda(), *(torch.from_numpy(one).cuda() for one in scales))
     assert np.array_equal(found.cpu().numpy(), want.astype(np.float16))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+def test_all_bytes_of_rows(dtype: Any) -> None:
+    """The same in kernels that reduce rows."""
+    x, a, want = rows(dtype)
+    found = kgen.jit(ROWS)(torch.from_numpy(x).cuda(), torch.from_numpy(a).cuda())
+    assert np.array_equal(found.cpu().numpy(), want)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import field
 
 from kgen.codegen import names
+from kgen.codegen.byte_packs import converted_bytes
 from kgen.codegen.reduction.calls import AT_ROW, BEFORE_ROWS
 from kgen.codegen.reduction.context import Batch, Declared, Read
 from kgen.codegen.reduction.facts import Facts
@@ -88,12 +89,23 @@ class Registers:
         if self.operands.is_one(access):
             return self.group(access)
         if self.is_picked(access):
-            return f"extract({self.group(access)}, j)"
+            return f"{self.extractor(access)}({self.group(access)}, j)"
         return self.group(access) + (".at[j]" if self.operands.schedule.group > 1 else "")
 
     def is_picked(self, access: int) -> bool:
         """Whether elements are extracted from 32-bit words."""
-        return self.operands.schedule.group > 1 and self.operands.operand(access).dtype is BFLOAT16
+        return self.operands.schedule.group > 1 and self.extractor(access) != ""
+
+    def extractor(self, access: int) -> str:
+        """The function that takes an element out of a word; empty where the compiler does so."""
+        if self.operands.operand(access).dtype is BFLOAT16:
+            return "extract"
+        converted = self.operands.by_words(access) and access in converted_bytes(self.operands.step)
+        return "extract_byte" if converted else ""
+
+    def extractors(self, accesses: Iterable[int]) -> tuple[str, ...]:
+        """The helpers that take elements of these accesses out of words."""
+        return tuple(dict.fromkeys(self.extractor(access) for access in accesses if self.is_picked(access)))
 
     def declared(self, access: int) -> Declared:
         return self.operands.declared(access, self.name(access))

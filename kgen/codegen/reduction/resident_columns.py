@@ -223,7 +223,7 @@ class ResidentColumnKernel:
             *self.writer.helpers,
             *(["keep_packed"] if any(map(self.operands.is_packed, loads)) else []),
             *(["keep_loaded"] if self.kept_loaded(loads) else []),
-            *(["extract"] if any(map(self.registers.is_picked, self.reads_anywhere())) else []),
+            *self.registers.extractors(self.reads_anywhere()),
             *self.operands.loads_of(self.reads_anywhere()),
             *self.operands.loads_of(self.reads_once()),
         )

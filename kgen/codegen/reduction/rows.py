@@ -146,7 +146,7 @@ class RowKernel:
             *(CLUSTER if self.facts.schedule.cluster > 1 else ()),
             *(["keep_packed"] if any(map(self.operands.is_packed, kept)) else []),
             *(["keep_loaded"] if self.kept_loaded else []),
-            *(["extract"] if any(map(self.registers.is_picked, read)) else []),
+            *self.registers.extractors(read),
             *self.operands.loads_of(self.reads_anywhere()),
             *self.gathered.helpers(),
             *(["keep_loads_above"] if self.registers.batch else []),

@@ -11,6 +11,7 @@ from dataclasses import field
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
+from kgen.codegen.byte_packs import converted_bytes
 from kgen.codegen.context import ElementContext
 from kgen.codegen.element import PRIMARY, Element, Statement, Writer
 from kgen.codegen.expressions import Spelling, call, infix
@@ -21,7 +22,7 @@ from kgen.codegen.reduction.narrow import QUOTIENT
 from kgen.codegen.reduction.parts import Parts, is_division
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.codegen.spelling import Expr, register_type, storage_type
-from kgen.dtypes import BFLOAT16, FLOAT32, INT64
+from kgen.dtypes import BFLOAT16, FLOAT32, INT32, INT64
 from kgen.ir.graph import IndexMap, Op, Scatter
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.trace import spread
@@ -180,13 +181,14 @@ def write_section(parts: Parts, section: Section, statements: Sequence[Statement
 
 def _reads(writer: SectionWriter, step: ReductionStep, selected: Sequence[int]) -> list[Argument]:
     """Elements that are read: one parameter for each access, however many ops load it."""
-    found: dict[int, Argument] = {}
+    found, converted = dict[int, Argument](), converted_bytes(step)
     loads = sorted((access_of(step, n), n) for n in selected if step.graph.ops[n].name == "load")
     for access, number in loads:
         if access not in found:
             operand = step.graph.operands[step.accesses[access].operand]
             value = writer.unique(names.value(operand.name))
-            found[access] = Argument("read", access, f"const {register_type(operand.dtype)} {value}")
+            type_ = register_type(INT32 if access in converted else operand.dtype)
+            found[access] = Argument("read", access, f"const {type_} {value}")
         writer.exprs[number] = Expr(found[access].name, PRIMARY)
     return list(found.values())
 
