@@ -173,7 +173,7 @@ def _bound(ctx: Context, node: Expr, given: Items) -> Bound:
         raise _BadIndexError
     found = _bound_of(ctx, value)
     if found is None:
-        hint = "write `x[:, : size(x, 1) // 2]`; pass other views at the call"
+        hint = "write `x[:, : size(x, 1) // 2]`, or pass the view at the call; `x[index(0) + n]` is 0 beyond the end"
         ctx.error("bad-index", _WHAT, node.span, hint=hint)
         raise _BadIndexError
     return found
