@@ -9,7 +9,7 @@ from math import inf
 
 from kgen.gradients.facts import Facts, literal_of
 from kgen.gradients.forward import Forward
-from kgen.gradients.terms import Term, inserted
+from kgen.gradients.terms import Term, contracted, inserted
 from kgen.records import dataclass
 from kgen.syntax.text import text_of
 from kgen.syntax.tree import Ellipsis, Expr, Index, NewAxis, Number, Slice
@@ -73,8 +73,7 @@ def _aligned(items: Sequence[Expr | Slice | NewAxis], term: Term) -> Term:
     result = [item for item in items if isinstance(item, Slice | NewAxis)]
     added = [place for place, item in enumerate(result) if isinstance(item, NewAxis)]
     if added:
-        left = tuple(dim for axis, dim in enumerate(term.shape) if axis not in added)
-        term = Term(call("sum", term.expr, axis=axes(added)), left)
+        term = contracted(term, added, len(result))
     along = [item for item in items if not isinstance(item, NewAxis)]
     return inserted(term, [axis for axis, item in enumerate(along) if not isinstance(item, Slice)])
 

@@ -11,6 +11,7 @@ from kgen.dtypes import Kind
 from kgen.gradients.centred import centred_axes, is_multiple
 from kgen.gradients.facts import Facts, dtype_of, kind_of
 from kgen.gradients.forward import Forward
+from kgen.gradients.interleaved import interleaved
 from kgen.gradients.local import Local
 from kgen.gradients.padded import Padder
 from kgen.gradients.picked import keeps_axes, picked
@@ -113,7 +114,10 @@ class Sweep(Walk):
     def total(self, own: str) -> Term | None:
         """The gradient of an argument, without its updates; None where it has none of both."""
         terms = sorted(self.gradients.get(own, []), key=lambda term: not self.padder.is_padded(term.expr))
-        kept: list[Term] = []
+        whole, others = interleaved(self.facts, [update for update in self.updates if update.name == own])
+        self.updates = [update for update in self.updates if update.name != own] + others
+        shape = self.facts.shape(self.facts.of(own))
+        kept = [Term(expr, shape) for expr in whole]
         for term in terms:
             update = self._as_updates.get(id(term.expr))
             if update is None or not kept or self.padder.fits(kept, term):
@@ -159,7 +163,8 @@ class Sweep(Walk):
         own = node.of.id if isinstance(node.of, Name) else ""
         update = Line(own, spread.expr, at=node)
         if found is not None:
-            self._as_updates[id(found.expr)] = (found, update)
+            if self.padder.is_padded(found.expr):
+                self._as_updates[id(found.expr)] = (found, update)
             return [(node.of, found)]
         if keeps_axes(self.facts, self.forward, node.of, self.arguments):
             one = picked(self.facts, self.forward, node, term)

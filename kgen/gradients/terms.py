@@ -116,4 +116,6 @@ def contracted(term: Term, places: Sequence[int], rank: int) -> Term:
     expr = term.expr
     if isinstance(expr, Call) and expr.function == "expand" and _same_axes(expr, own):
         return Term(expr.args[0], shape)
+    if isinstance(expr, Call) and expr.function == "sum" and len(expr.keywords) == 2 and _same_axes(expr, own):
+        return Term(call("sum", expr.args[0], axis=axes(own)), shape)  # without keepdims
     return Term(call("sum", expr, axis=axes(own)), shape)

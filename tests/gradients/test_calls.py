@@ -54,6 +54,14 @@ def test_an_element_of_each_row() -> None:
     assert place in found.text(rows, label, number)
 
 
+def test_every_other_element() -> None:
+    """Those of both halves are one value, which one kernel writes."""
+    found = kgen.grad("out = silu(x[..., ::2]) * x[..., 1::2]")
+    text = found.text(kgen.spec((8, 16), "bf16"), kgen.spec((8, 8), "bf16"))
+    assert "x_grad = merge(stack(" in text
+    assert "+=" not in text
+
+
 @pytest.mark.parametrize("text", ["out = x / i", "out = sum(x * x, axis=1) / count_nonzero(i)", "out = x ** i"])
 def test_halves_beside_integers(text: str) -> None:
     """Integers are converted to float32; gradients and tangents are halves."""

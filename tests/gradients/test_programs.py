@@ -122,6 +122,15 @@ PROGRAMS: dict[str, dict[str, Any]] = {
     "let s = split(x, axis=1, by=2)\nlet n = s / sum(s, axis=2, keepdims=true)\nout = merge(n, axis=(1, 2)) * w": {
         "x": real(3, 6), "w": real(6),
     },
+    "out = x[1::2] * x[::2]\nt = sum(x * y, axis=1)\nq = x[i]": {
+        "x": real(8, 3), "y": real(3), "i": np.array([2, 2, 1]),
+    },
+    "out = x[:, 1::2, :] * w * x[:, ::2]": {"x": real(3, 6, 2), "w": real(2)},
+    "out = sum(x[:, 1::2], axis=1) * sum(x[:, ::2], axis=1)": {"x": real(3, 7)},
+    "let n = x * rsqrt(mean(x * x, axis=-1, keepdims=true))\nout = n[:, ::2] * c - n[:, 1::2] * s": {
+        "x": real(3, 8), "c": real(4), "s": real(4),
+    },
+    "out = w[:, None] * x + w[None, :]": {"x": real(3, 3), "w": real(3)},
     "let z = a * a\nout = z[i] * b": {"a": both(4), "b": both(3), "i": np.array([0, 2, 2])},
     "out = x > 1 ? x * y : y": {"x": real(3, 4), "y": real(4)},
     "out = where(m, x, y)": {"m": real(3, 4) > 1, "x": real(3, 4), "y": real(4)},
