@@ -25,7 +25,7 @@ def grad(program: str | Kernel | Derived, wrt: str | Sequence[str] | None = None
 
     Raises :class:`~kgen.KgenError`: ``bad-wrt``.
     """
-    return Gradient(jit(program) if isinstance(program, str) else program, wrt)
+    return Gradient(program if isinstance(program, Kernel | Derived) else jit(program), wrt)
 
 
 @public
@@ -35,7 +35,7 @@ def jvp(program: str | Kernel | Derived) -> Tangent:
     ``program``: a text, a kernel, or a derivative.  It is called as the program is, with a tangent ``x_tangent`` for
     each argument ``x`` that changes, and returns the outputs, then the tangents of those of floats.
     """
-    return Tangent(jit(program) if isinstance(program, str) else program, values=True)
+    return Tangent(program if isinstance(program, Kernel | Derived) else jit(program), values=True)
 
 
 @public
@@ -50,5 +50,5 @@ def vjp(
 
     Raises :class:`~kgen.KgenError`: ``bad-wrt``; calls also ``bad-save``.
     """
-    pair = Pair(jit(program) if isinstance(program, str) else program, wrt, save)
+    pair = Pair(program if isinstance(program, Kernel) else jit(program), wrt, save)
     return ForwardHalf(pair), BackwardHalf(pair)

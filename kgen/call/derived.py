@@ -54,6 +54,10 @@ class Derived(ABC):
         self._calls: dict[object, Any] = {}
         self._fast_calls: Sequence[Callable[..., Any]] = ()  # of the kernel of the last call: they know their arguments
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without kernels and their fast paths, which a copy makes again."""
+        return {**self.__dict__, "_programs": {}, "_kernels": {}, "_calls": {}, "_fast_calls": ()}
+
     @property
     def inputs(self) -> tuple[str, ...]:
         """The names of the array arguments: the kernel's, then those that the derivative adds."""

@@ -11,7 +11,7 @@ from kgen.argument_types import ArgType
 from kgen.call.arguments import bind
 from kgen.call.derived import Compiled, key_of
 from kgen.call.gradient import Gradient, as_floats
-from kgen.diagnostics import public
+from kgen.diagnostics import error, public
 from kgen.explain import Explanation
 from kgen.gradients.derive import Request
 from kgen.gradients.saved import Saved, backward_text, chosen, forward_text
@@ -78,6 +78,11 @@ class Pair:
         self._ready: dict[object, Ready] = {}
         self._kernels: dict[str, Any] = {}
 
+    def is_like(self, other: Pair) -> bool:
+        """Whether both have the gradients of the same arguments of the same program."""
+        mine, theirs = (one.of.program.source.text for one in (self, other))
+        return mine == theirs and self.gradient.wrt == other.gradient.wrt
+
     def ready(self, given: Mapping[str, Any]) -> Ready:
         """Both kernels, for these arguments.
 
@@ -110,6 +115,11 @@ class Pair:
             name = f"{self.of.name}_{what}"
             self._kernels[text] = self.of.derived(load(text, f"<{name}>"), name)
         return self._kernels[text]
+
+
+def _not_saved(why: str) -> Exception:
+    message = f"`saved` is not what the forward half of this pair returned: {why}"
+    return error("bad-call", message, "write `out, saved = forward(x)`, then `backward(saved, out_grad=g)`")
 
 
 class _Half(ABC):
@@ -165,13 +175,21 @@ class BackwardHalf(_Half):
         """``saved``: from the other half.  Takes the gradient of each output ``out`` as ``out_grad``; others do not
         count, and that of the only output, a number, may be left out, and is 1.
 
-        Returns one array, or a tuple of several.  Raises :class:`~kgen.KgenError`: ``bad-cotangent``.
+        Returns one array, or a tuple of several.  Raises :class:`~kgen.KgenError`: ``bad-cotangent``, ``bad-call`` for
+        other saved values.
         """
+        if not isinstance(saved, SavedValues):
+            raise _not_saved(f"it is a {type(saved).__name__}")
+        if not saved.ready.pair.is_like(self.pair):
+            raise _not_saved("it is of other gradients")
         ready = saved.ready
         own = self.pair.gradient.cotangents
         self.pair.gradient.check_cotangents(cotangents, ready.specs)
         kernel = ready.backward([output for output, name in own.items() if name in cotangents])
         named = {**saved, **cotangents}
+        missing = [name for name in (*kernel.inputs, *kernel.params) if name not in named]
+        if missing:
+            raise _not_saved(f"`{missing[0]}` is missing")
         return kernel(**{name: named[name] for name in (*kernel.inputs, *kernel.params)}, stream=stream)
 
     @public

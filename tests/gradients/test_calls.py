@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -144,6 +145,30 @@ def test_derivatives_of_derivatives() -> None:
     np.testing.assert_allclose(twice(A, g, x_tangent_1=G)[3], expected, rtol=1e-5)
     loss = kgen.jvp(kgen.grad("out = sum(x ** 3)", "x"))  # the gradient of a number may be left out there, too
     np.testing.assert_allclose(loss(A, x_tangent=G)[1], expected, rtol=1e-5)
+
+
+def test_derivatives_are_pickled_after_calls() -> None:
+    """Without their kernels, which the copy makes again."""
+    backward, tangent = kgen.grad("out = a * a"), kgen.jvp("out = a * a")
+    backward(A, out_grad=G), tangent(A, a_tangent=G)
+    again = pickle.loads(pickle.dumps((backward, tangent)))
+    np.testing.assert_array_equal(again[0](A, out_grad=G), 2 * A * G)
+    np.testing.assert_array_equal(again[1](A, a_tangent=G)[1], 2 * A * G)
+
+
+def test_saved_values_are_those_of_the_pair() -> None:
+    """A dict of the caller's, values of other gradients, and ones without what these read are refused."""
+    forward, backward = kgen.vjp("out = a * a")
+    saved = forward(A)[1]
+    other = kgen.vjp("out = a * a", wrt="a")[1]
+    wrong: list[tuple[Any, Any]] = [(backward, dict(saved)), (other, saved), (backward, None)]
+    for half, values in wrong:
+        with pytest.raises(KgenError, match="`saved` is not what the forward half of this pair returned") as caught:
+            half(values, out_grad=G)
+        assert caught.value.code == "bad-call"
+    del saved["a"]
+    with pytest.raises(KgenError, match="`a` is missing"):
+        backward(saved, out_grad=G)
 
 
 def test_vjp_saves_what_would_read_memory_again() -> None:
