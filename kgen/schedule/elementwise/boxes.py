@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from math import prod
 
@@ -87,61 +87,89 @@ def tile_shape(box: Sequence[int], itemsize: int) -> tuple[int, int]:
     return (box[1], pitch) if len(box) == 2 else (box[2], box[1] * pitch + pad)
 
 
+@dataclass(frozen=True)
+class _Sides:
+    """The sides of boxes.  ``dims``: the dimensions of the space that each side has, the outputs' side first.
+    ``along``: the side along which each access runs, or ``APART``.
+    """
+
+    facts: Facts
+    dims: Sequence[Sequence[int]]
+    along: tuple[int, ...]
+
+    @cached_property
+    def space(self) -> IterationSpace:
+        """The space in the order of the sides."""
+        return self.facts.space.with_first([d for side in self.dims for d in side])
+
+    @cached_property
+    def kinds(self) -> tuple[AccessKind, ...]:
+        """How each access is read or written."""
+        return tuple(_kind(self.facts, i, side) for i, side in enumerate(self.along))
+
+    @cached_property
+    def orders(self) -> tuple[tuple[int, ...], ...]:
+        """The sides in the order in which each access is read: by its strides where it runs along another side."""
+        found: list[tuple[int, ...]] = []
+        for i, own in enumerate(max(0, side) for side in self.along):
+            steps = [abs(self.facts.step_along(i, side[0])) for side in self.dims]
+            first = [0] if own and 0 < steps[0] < steps[own] else []
+            rest = (s for s in range(len(self.dims)) if s != own and s not in first)
+            found.append((*first, own, *rest) if own else tuple(range(len(self.dims))))
+        return tuple(found)
+
+    @cached_property
+    def groups(self) -> tuple[int, ...]:
+        """Elements along each side that move at once."""
+        return tuple(_group(self, side) for side in range(len(self.dims)))
+
+    def named(self, kind: AccessKind) -> list[str]:
+        """The operands that are accessed in this way."""
+        return [self.facts.names[i] for i, own in enumerate(self.kinds) if own == kind]
+
+
 def boxes(facts: Facts) -> Choice | None:
     """Some inputs run along other dimensions than the outputs: they go through boxes in shared memory."""
-    along = _directions(facts)
-    if not any(along):
+    directions = _directions(facts)
+    if not any(directions):
         return None
-    dims, along = _sides(facts, along)
-    space = facts.space.with_first([d for side in dims for d in side])
-    sides = tuple(map(len, dims))
-    kinds = [_kind(facts, i, side) for i, side in enumerate(along)]
-    staged = [size for size, kind in zip(facts.itemsizes, kinds, strict=True) if kind == "transposed"]
-    tuning = facts.tuning.elementwise
-    orders = _orders(facts, along, dims)
-    groups = tuple(_group(facts, dims, along, orders, side) for side in range(len(dims)))
-    box = _best_box(facts, dims, orders, groups, staged)
+    sides = _sides(facts, directions)
+    space, box = sides.space, _best_box(sides)
     if box is None:
         return None
+    group, counts = sides.groups[0], tuple(map(len, sides.dims))
     schedule = BoxSchedule(
-        "boxes", tuning.block, groups[0], len(space.shape), index_bits(space, facts.itemsizes),
-        _accesses(facts, space, kinds, along, dims, groups[0]), replace(facts, space=space).coordinates,
-        target=facts.target, sides=sides, box=box, groups=groups, along=along, orders=orders,
-        walk=_walk(facts, dims, box),
+        "boxes", facts.tuning.elementwise.block, group, len(space.shape), index_bits(space, facts.itemsizes),
+        _accesses(sides), replace(facts, space=space).coordinates, target=facts.target, sides=counts, box=box,
+        groups=sides.groups, along=sides.along, orders=sides.orders, walk=_walk(sides, box),
     )  # fmt: skip
-    names = [facts.names[i] for i, kind in enumerate(kinds) if kind == "transposed"]
-    size = " x ".join(map(str, box))
-    reason = f"boxes: {listed(names)} consecutive along another dimension, read in that order by boxes of {size}"
-    gathered = [facts.names[i] for i, kind in enumerate(kinds) if kind == "gather"]
+    names, size = listed(sides.named("transposed")), " x ".join(map(str, box))
+    reason = f"boxes: {names} consecutive along another dimension, read in that order by boxes of {size}"
+    gathered = sides.named("gather")
     more = (f"{listed(gathered)} not consecutive",) if gathered else ()
     return Choice(schedule, space, (reason, *more, index_width_reason(schedule)))
 
 
-def _best_box(
-    facts: Facts,
-    dims: Sequence[Sequence[int]],
-    orders: Sequence[tuple[int, ...]],
-    groups: Sequence[int],
-    staged: Sequence[int],
-) -> tuple[int, ...] | None:
-    """The box that touches the fewest sectors.  ``groups``: elements that move at once along each side.  ``staged``:
-    bytes an element of each operand in shared memory.
+def _best_box(sides: _Sides) -> tuple[int, ...] | None:
+    """The box that touches the fewest sectors.
 
     In every order, threads cover all sides but the last at once, so that each steps along that one.
     """
-    tuning = facts.tuning.elementwise
+    facts, tuning = sides.facts, sides.facts.tuning.elementwise
+    staged = [size for size, kind in zip(facts.itemsizes, sides.kinds, strict=True) if kind == "transposed"]
+    orders, groups = sides.orders, sides.groups
     least, widest = min(groups), max(groups)
-    registers = _registers(facts, orders, groups[0])
+    registers = _registers(sides)
     most = _most_elements(facts)
     found = [
         box
         for each in tuning.box_groups
         if widest <= each * least <= most and each * least * registers <= tuning.prefetch_registers
-        for box in _boxes(tuning.block * each * least, len(dims), widest)
+        for box in _boxes(tuning.block * each * least, len(sides.dims), widest)
         if sum(prod(tile_shape(box, size)) * size for size in staged) <= tuning.tile_bytes
         if all(prod(box[side] for side in order[:-1]) <= tuning.block * groups[order[0]] for order in orders)
     ]
-    return min(found, key=partial(_sectors, facts, coarse(facts.space), dims), default=None)
+    return min(found, key=partial(_sectors, facts, coarse(facts.space), sides.dims), default=None)
 
 
 def _most_elements(facts: Facts) -> int:
@@ -154,14 +182,15 @@ def _most_elements(facts: Facts) -> int:
     return tuning.narrow_box_elements if narrow and many else tuning.box_elements
 
 
-def _registers(facts: Facts, orders: Sequence[tuple[int, ...]], group: int) -> float:
+def _registers(sides: _Sides) -> float:
     """Registers for each element of what is read in the order of the outputs, and loaded ahead of the barrier."""
+    facts = sides.facts
     ahead = [
         facts.itemsizes[i]
-        for i, order in enumerate(orders)
+        for i, order in enumerate(sides.orders)
         if order[0] == 0 and facts.step.accesses[i].reads and facts.step_along(i, 0) != 0
     ]
-    return sum(max(size / WORD, 1 / group) for size in ahead)
+    return sum(max(size / WORD, 1 / sides.groups[0]) for size in ahead)
 
 
 def _directions(facts: Facts) -> tuple[int, ...]:
@@ -182,8 +211,8 @@ def _directions(facts: Facts) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _sides(facts: Facts, directions: Sequence[int]) -> tuple[list[list[int]], tuple[int, ...]]:
-    """The dimensions of each side, and the side of each access.
+def _sides(facts: Facts, directions: Sequence[int]) -> _Sides:
+    """The sides, by the dimension that each access is read along.
 
     A side begins at the dimension that its operands are read along, and goes on with those that continue it.  Of more
     than two dimensions besides the fastest, those with the most bytes an element are sides.  So is the second fastest
@@ -194,13 +223,13 @@ def _sides(facts: Facts, directions: Sequence[int]) -> tuple[list[list[int]], tu
         bytes_of[d] = bytes_of.get(d, 0) + size
     most = sorted((d for d in bytes_of if d), key=lambda d: -bytes_of[d])[:2]
     found = _grown(facts, sorted(most), directions)
-    length = prod(facts.space.shape[d] for d in found[0][0])
-    if len(most) == 1 and 1 not in most and found[0][0] == [0] and length < facts.tuning.elementwise.shortest_side:
+    length = prod(facts.space.shape[d] for d in found.dims[0])
+    if len(most) == 1 and 1 not in most and found.dims[0] == [0] and length < facts.tuning.elementwise.shortest_side:
         return _grown(facts, [1, *most], directions)
     return found
 
 
-def _grown(facts: Facts, others: Sequence[int], directions: Sequence[int]) -> tuple[list[list[int]], tuple[int, ...]]:
+def _grown(facts: Facts, others: Sequence[int], directions: Sequence[int]) -> _Sides:
     """The sides that begin at the fastest dimension and at ``others``, in the order of the outputs; see above."""
     sides = [[d] for d in (0, *others)]
     along = tuple(others.index(d) + 1 if d in others else 0 for d in directions)
@@ -211,7 +240,8 @@ def _grown(facts: Facts, others: Sequence[int], directions: Sequence[int]) -> tu
             more = _next(facts, sides, number, along)
             side += more
             grown = grown or bool(more)
-    return sides, tuple(s if s or _is_one_run(facts, i, sides[0]) else APART for i, s in enumerate(along))
+    own = tuple(s if s or _is_one_run(facts, i, sides[0]) else APART for i, s in enumerate(along))
+    return _Sides(facts, sides, own)
 
 
 def _is_one_run(facts: Facts, access: int, side: Sequence[int]) -> bool:
@@ -263,25 +293,18 @@ def _kind(facts: Facts, access: int, side: int) -> AccessKind:
     return "linear" if step == 1 else "column" if step == 0 else "gather"
 
 
-def _accesses(
-    facts: Facts,
-    space: IterationSpace,
-    kinds: Sequence[AccessKind],
-    along: Sequence[int],
-    sides: Sequence[Sequence[int]],
-    group: int,
-) -> tuple[AccessSchedule, ...]:
+def _accesses(sides: _Sides) -> tuple[AccessSchedule, ...]:
+    facts, space, group, counts = sides.facts, sides.space, sides.groups[0], tuple(map(len, sides.dims))
     patterns: list[tuple[object, ...]] = []  # no dict: strides may be traced, and hashing takes their value
     found: list[AccessSchedule] = []
-    counts = tuple(map(len, sides))
-    for i, kind in enumerate(kinds):
-        dims = _walked(kind, along[i], counts, len(space.shape))
+    for i, kind in enumerate(sides.kinds):
+        dims = _walked(kind, sides.along[i], counts, len(space.shape))
         strides = tuple(space.strides[i][d] if space.shape[d] != 1 else 0 for d in dims)
         has = kind != "scalar" and any(strides)
         if has and (dims, strides) not in patterns:
             patterns.append((dims, strides))
         pattern = patterns.index((dims, strides)) if has else None
-        whole = kind == "linear" and _moves_by(facts, i, sides[0], group)
+        whole = kind == "linear" and _moves_by(facts, i, sides.dims[0], group)
         alignment = facts.itemsizes[i] * (group if whole else 1) if kind == "linear" else 0
         found.append(AccessSchedule(kind, alignment, pattern, not facts.aliased[i]))
     return tuple(found)
@@ -299,29 +322,24 @@ def _boxes(elements: int, sides: int, least: int) -> Iterator[tuple[int, ...]]:
         side *= 2
 
 
-def _walk(facts: Facts, dims: Sequence[Sequence[int]], box: Sequence[int]) -> tuple[int, ...]:
+def _walk(sides: _Sides, box: Sequence[int]) -> tuple[int, ...]:
     """The side with the fewest boxes first: sectors that boxes share are then still in the cache."""
-    shape = coarse(facts.space).shape
-    counts = [prod(shape[d] for d in side) // b for side, b in zip(dims, box, strict=True)]
+    shape = coarse(sides.facts.space).shape
+    counts = [prod(shape[d] for d in side) // b for side, b in zip(sides.dims, box, strict=True)]
     return tuple(sorted(range(len(box)), key=counts.__getitem__))
 
 
-def _group(
-    facts: Facts,
-    dims: Sequence[Sequence[int]],
-    along: Sequence[int],
-    orders: Sequence[tuple[int, ...]],
-    side: int,
-) -> int:
+def _group(sides: _Sides, side: int) -> int:
     """Elements along a side that move at once: at most those of a word in the narrowest operand, and as many as all
     outputs (or all operands that pass through shared memory) along this side are aligned to.
     """
+    facts, along = sides.facts, sides.along
     moved = [i for i, kind in enumerate(facts.classes) if kind is LayoutKind.STRIDED or facts.step_along(i, 0) == 1]
     most = max(1, WORD // min(facts.itemsizes[i] for i in moved))
-    mine = [i for i in moved if orders[i][0] == side]
+    mine = [i for i in moved if sides.orders[i][0] == side]
     if facts.coordinates or not mine or any(along[i] != side for i in mine):
         return 1
-    return next((n for n in (4, 2) if n <= most and _all_move_by(facts, mine, dims[side], n)), 1)
+    return next((n for n in (4, 2) if n <= most and _all_move_by(facts, mine, sides.dims[side], n)), 1)
 
 
 def _all_move_by(facts: Facts, accesses: Sequence[int], side: Sequence[int], group: int) -> bool:
@@ -339,17 +357,6 @@ def _moves_by(facts: Facts, access: int, side: Sequence[int], group: int) -> boo
     others = [facts.step_along(access, d) for d in range(len(facts.space.shape)) if d not in side]
     aligned = facts.addresses[access] % (group * facts.itemsizes[access]) == 0
     return first == 1 and aligned and not any(step % group for step in others)
-
-
-def _orders(facts: Facts, along: Sequence[int], dims: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """The sides in the order in which each access is read: by its strides where it runs along another side."""
-    sides = range(len(dims))
-    found: list[tuple[int, ...]] = []
-    for i, own in enumerate(max(0, side) for side in along):
-        steps = [abs(facts.step_along(i, side[0])) for side in dims]
-        first = [0] if own and 0 < steps[0] < steps[own] else []
-        found.append((*first, own, *(s for s in sides if s != own and s not in first)) if own else tuple(sides))
-    return tuple(found)
 
 
 def reach(dims: Sequence[Sequence[int]], shape: Sequence[int], box: Sequence[float]) -> Extents:
