@@ -125,3 +125,13 @@ def test_values_of_a_row() -> None:
     assert "rsqrt_v2" not in kgen.jit(f"let rsqrt = x * 3\n{norm} + rsqrt * rsqrt").source(x)
     quantize = "s = max(abs(x), axis=-1, keepdims=true) / 127\nq = cast<i8, sat, rne>(x / s)"
     assert "const float s_out = divide(max_v, 127.0f" in kgen.jit(quantize).source(x)
+
+
+def test_one_column_a_thread() -> None:
+    """It has no arrays or packs of one element, and no loop over them."""
+    x = kgen.spec((300, 1001), "f32")
+    text = kgen.jit("s = sum(x, axis=0)\nm = max(x, axis=0)", name="k").source(x)
+    assert "threads across groups of 1 columns" in text
+    kernel = text.partition("__launch_bounds__")[2].partition("\n}\n")[0]
+    assert "sum_acc" in kernel
+    assert not any(text in kernel for text in ("j < 1;", "[1];"))

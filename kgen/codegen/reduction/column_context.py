@@ -97,19 +97,23 @@ class NarrowContext(IndexTypes):
     results: tuple[Value, ...]
     result_lines: tuple[str, ...]
 
+    @property
+    def many(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnContext(IndexTypes):
     """A kernel whose threads go across columns: rows that lie side by side in memory.
 
-    A thread has ``group`` columns, from ``column`` on, where ``live`` holds.  ``at_once``: whether the one batch of
-    ``reads`` has all of a thread's elements.  ``keeps_loads_above``: whether the arithmetic
-    of a batch has branches, which its loads should not wait for.  ``held``: what is the same for all elements of a
-    column, and is read ahead of them.  ``reads``: batches of elements, the largest first (in
-    a loop if ``loops``), then each half as large, down to one; or one for threads with one element fewer.
-    ``takes_runs``: whether the elements of a batch are consecutive in their column; there are then two sizes of
-    batches, with a loop for each.  ``counted``: the type of the number of elements that
-    a thread has seen, if a state needs it.  ``ahead``: how many loads of other blocks' partial results are in flight.
+    A thread has ``group`` columns, from ``column`` on, where ``live`` holds; ``many``: in packs and arrays.
+    ``at_once``: whether the one batch of ``reads`` has all of a thread's elements.  ``keeps_loads_above``: whether the
+    arithmetic of a batch has branches, which its loads should not wait for.  ``held``: what is the same for all
+    elements of a column, and is read ahead of them.  ``reads``: batches of elements, the largest first (in a loop if
+    ``loops``), then each half as large, down to one; or one for threads with one element fewer.  ``takes_runs``:
+    whether the elements of a batch are consecutive in their column; there are then two sizes of batches, with a loop
+    for each.  ``counted``: the type of the number of elements that a thread has seen, if a state needs it.  ``ahead``:
+    how many loads of other blocks' partial results are in flight.
     """
 
     template: str
@@ -121,6 +125,7 @@ class ColumnContext(IndexTypes):
     lanes: int
     rows: int
     group: int
+    many: bool
     is_64bit: bool
     split: bool
     layout: LayoutContext
@@ -219,3 +224,7 @@ class ResidentContext(IndexTypes):
     final: ResidentFinal | None
     store_packs: tuple[Stored, ...]
     stores: tuple[str, ...]
+
+    @property
+    def many(self) -> bool:
+        return self.group > 1

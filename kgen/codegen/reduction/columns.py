@@ -49,7 +49,8 @@ class Batch:
         if is_whole:
             first = "down" if operands.schedule.index_bits == 32 else "(long long)down"
             place = f"min({first} + u * {step}, layout.height - 1)" if step > 1 else "u"
-        return Batch(ColumnPlaces(operands, place, True, uses), ColumnPlaces(operands, "e", True, uses), count)
+        many = has_many(operands.schedule)
+        return Batch(ColumnPlaces(operands, place, many, uses), ColumnPlaces(operands, "e", many, uses), count)
 
     @property
     def operands(self) -> Operands:
@@ -58,7 +59,12 @@ class Batch:
     def name(self, access: int) -> str:
         """The name of the elements that are read in one row of the batch, or are the same in all rows."""
         each = self.count > 1 and access in column_schedule(self.operands.schedule).columnwise
-        return names.vector(self.operands.labels[access]) + ("[u]" if each else "")
+        return self.variable(access) + ("[u]" if each else "")
+
+    def variable(self, access: int) -> str:
+        """The name of all elements that are read."""
+        label = self.operands.labels[access]
+        return f"{label}_in" if self.is_one(access) else names.vector(label)
 
     def is_run(self, access: int) -> bool:
         """Whether a thread reads all elements of one column at once, not one element of all its columns."""
@@ -67,22 +73,25 @@ class Batch:
     def element(self, access: int) -> str:
         if self.is_run(access):
             return f"{names.vector(self.operands.labels[access])}[j].at[u]"
-        return self.name(access) + ("" if self.operands.planned(access).kind == "row" else ".at[j]")
+        return self.name(access) + ("" if self.is_one(access) else ".at[j]")
+
+    def is_one(self, access: int) -> bool:
+        """Whether a thread reads one element for all of its columns."""
+        return self.operands.planned(access).kind == "row" or not self.places.many
 
     def declared(self, access: int) -> Declared:
         if self.is_run(access):
             array = f"[{self.operands.schedule.group}]"
             return Declared(self.operands.run_pack(access), names.vector(self.operands.labels[access]) + array)
-        is_one = self.operands.planned(access).kind == "row"
-        c_type = self.operands.type_of(access) if is_one else self.operands.register_pack(access)
+        c_type = self.operands.type_of(access) if self.is_one(access) else self.operands.register_pack(access)
         array = f"[{self.count}]" if self.count > 1 else ""
-        return Declared(c_type, f"{names.vector(self.operands.labels[access])}{array}")
+        return Declared(c_type, f"{self.variable(access)}{array}")
 
     def load(self, access: int) -> Read:
         name, base = self.name(access), self.places.base_of(access)
         type_ = self.declared(access).type if self.count == 1 else ""
         match self.operands.planned(access).kind:
-            case "row":
+            case _ if self.is_one(access):
                 return Read(name, type_, value=f"{base}[{self.places.along(access, '')}]")
             case "vector":
                 deeper = "\n" + " " * 12  # the indentation of a continuation line
@@ -127,6 +136,11 @@ class ColumnKernel:
         return column_schedule(self.facts.schedule)
 
     @property
+    def j(self) -> str:
+        """The index of a column in arrays."""
+        return "[j]" if has_many(self.schedule) else ""
+
+    @property
     def lanes(self) -> int:
         """Threads across columns."""
         return self.schedule.block // self.schedule.threads
@@ -152,6 +166,7 @@ class ColumnKernel:
             lanes=self.lanes,
             rows=schedule.rows,
             group=schedule.group,
+            many=has_many(schedule),
             is_64bit=schedule.index_bits == 64,
             split=schedule.split,
             layout=self.facts.layout("columns"),
@@ -212,8 +227,9 @@ class ColumnKernel:
         accesses = [i for i in reads_of(function) if i in self.schedule.columnwise]
         batch = Batch.of(self.operands, count, self.places.uses, is_whole=is_whole)
         collected = "u" if count > 1 else "0"
-        calls = Calls(self.operands, batch.places, self.values, batch.element, "[j]", collected, states=self.states)
-        parts = (part_of(mine, state, f"{thread_state(mine, state)}[j]", count) for mine, state in self.states.values())
+        calls = Calls(self.operands, batch.places, self.values, batch.element, self.j, collected, states=self.states)
+        into = {n: f"{thread_state(mine, state)}{self.j}" for n, (mine, state) in self.states.items()}
+        parts = (part_of(mine, state, into[n], count) for n, (mine, state) in self.states.items())
         runs = tuple(batch.load_run(access) for access in accesses if batch.is_run(access))
         run_coordinates = batch.coordinates(batch.run)
         loads = tuple(batch.load(access) for access in accesses if not batch.is_run(access))
@@ -271,7 +287,9 @@ class ColumnKernel:
 
     def total(self, state: str) -> str:
         """The state of a whole column."""
-        return f"{shared(state)}[j * {self.lanes} + across]" if self.schedule.threads > 1 else f"{state}[j]"
+        if self.schedule.threads == 1:
+            return f"{state}{self.j}"
+        return f"{shared(state)}[j * {self.lanes} + across]" if self.j else f"{shared(state)}[across]"
 
     # --- comment --------------------------------------------------------------------------------------
 
@@ -316,6 +334,11 @@ class ColumnKernel:
 def transposes(schedule: RowSchedule) -> bool:
     """Whether some operand is transposed in registers, so that threads take runs of consecutive elements."""
     return any(t.kind == "transposed" for t in schedule.accesses)
+
+
+def has_many(schedule: RowSchedule) -> bool:
+    """Whether a thread's columns are in packs and arrays: several, or runs of each."""
+    return schedule.group > 1 or transposes(schedule)
 
 
 def column_schedule(schedule: RowSchedule) -> ColumnSchedule:
