@@ -6,7 +6,6 @@ sum(x, axis=1)[i]    ->  store sum(x, axis=1), buffer; gather buffer at i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from kgen.check import gathered_parts
@@ -31,9 +30,9 @@ def gather(ctx: Context, value: Typed, index: Places) -> Typed:
 
 def _gather(ctx: Context, root: int, taken: Taken, index: Places) -> int:
     """The op of the value at these places."""
-    ops, places = ctx.builder.ops, [*index.places]
+    places = [*index.places]
     needed: dict[tuple[int, Taken], list[tuple[int, Taken]]] = {}
-    start = (root, _without_added(ops, root, taken))
+    start = (root, _without_added(ctx, root, taken))
     stack = [start]
     while stack:
         at = stack.pop()
@@ -59,14 +58,15 @@ def _below(ctx: Context, number: int, taken: Taken, places: list[Typed]) -> list
         whole = zip(parts, gathered_parts.below(ctx, number, taken, places), strict=True)
         below = [of.below(shape, ops[part].shape) for (part, shape), of in whole]
     elif op.name == "expand":
-        below = [taken.before(unexpanded(op.shape, ops[op.args[0]].shape))]
+        below = [taken.before(unexpanded(ctx, op.shape, ops[op.args[0]].shape))]
     else:
         below = [taken.below(op.shape, ops[a].shape) for a in op.args]
-    return [(a, _without_added(ops, a, of)) for a, of in zip(op.args, below, strict=True)]
+    return [(a, _without_added(ctx, a, of)) for a, of in zip(op.args, below, strict=True)]
 
 
-def _without_added(ops: Sequence[Op], number: int, taken: Taken) -> Taken:
+def _without_added(ctx: Context, number: int, taken: Taken) -> Taken:
     """The same, where axes of one element that an op adds are not gathered."""
+    ops = ctx.builder.ops
     op = ops[number]
     match op.attr:
         case IndexMap(_, axes):
@@ -76,8 +76,8 @@ def _without_added(ops: Sequence[Op], number: int, taken: Taken) -> Taken:
         case _ if op.name == "index":
             added = set(range(1, len(op.shape)))
         case _ if op.name == "expand":
-            places = unexpanded(op.shape, ops[op.args[0]].shape)
-            inner = _without_added(ops, op.args[0], taken.before(places))
+            places = unexpanded(ctx, op.shape, ops[op.args[0]].shape)
+            inner = _without_added(ctx, op.args[0], taken.before(places))
             every = set(range(len(op.shape)))
             spread = {place for place, item in zip(places, inner.axes, strict=True) if item == SPREAD}
             added = every.difference(places) | spread if inner.is_gathered else every

@@ -114,7 +114,7 @@ def _below(ctx: Context, number: int, own: Own) -> list[tuple[int, Own]] | None:
 
 
 def _below_expand(ctx: Context, op: Op, source: Shape, own: Own) -> list[tuple[int, Own]] | None:
-    place = unexpanded(op.shape, source)
+    place = unexpanded(ctx, op.shape, source)
     if any(axis not in place and is_empty(ctx, item) for axis, item in enumerate(own.items)):
         return None
     axes = tuple(place.index(axis) for axis in own.axes if axis in place)
@@ -156,13 +156,13 @@ def _expanded(ctx: Context, number: int, op: Op, shape: Shape) -> int:
     return ctx.builder.add(Op("expand", (number,), op.dtype, shape, None, op.label, op.span))
 
 
-def unexpanded(shape: Shape, source: Shape) -> list[int]:
+def unexpanded(ctx: Context, shape: Shape, source: Shape) -> list[int]:
     """The axis of an expanded value for each of the axes of the argument."""
     place: list[int] = []
     axis = len(shape)
     for dim in reversed(source):
         axis -= 1
-        while shape[axis] != dim:
+        while not ctx.arrays.same(shape[axis], dim):
             axis -= 1
         place.insert(0, axis)
     return place

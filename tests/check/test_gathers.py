@@ -114,3 +114,13 @@ def test_kept_axes(index: str) -> None:
     arrays = {"x": x, "i": np.array([3, 0, 2, 8]), "j": np.array([[1], [5]], np.int32)}
     want = eval(f"x.max(-1, keepdims=True){index}", arrays)
     np.testing.assert_array_equal(oracle(f"input x, i, j; out = max(x, axis=-1, keepdims=true){index}", arrays), want)
+
+
+def test_index_of_a_kept_axis_of_gathered_values() -> None:
+    """Axes that `expand` adds are found where the extents of indices have become those of another array."""
+    x, y, i = np.arange(24).reshape(3, 2, 4), np.arange(18).reshape(6, 3), np.array([1, 0, 1])
+    rows, columns = np.arange(24).reshape(3, 2, 4) % 6, np.arange(6).reshape(3, 2, 1) % 3
+    text = "out = (x - sum(y[rows, columns], axis=(1, 2), keepdims=true))[:, i][:, 1]"
+    want = (x - y[rows, columns].sum((1, 2), keepdims=True))[:, i][:, 1]
+    given = {"x": x, "y": y, "rows": rows, "columns": columns, "i": i}
+    np.testing.assert_array_equal(oracle(text, given), want)
