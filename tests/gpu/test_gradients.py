@@ -121,3 +121,50 @@ def test_a_language_model_trains_as_torchs() -> None:
     ours, theirs = (example["train"](backend, 30, setting, "cuda").losses for backend in ("kgen", "torch"))
     assert ours[-1] < 0.9 * ours[0]
     assert max(abs(a - b) for a, b in zip(ours, theirs, strict=True)) < 0.05
+
+
+#: Of x of (300, 1000) elements and of 300 places y in a row.
+PLACES: dict[str, tuple[str, Function]] = {
+    "cross-entropy": (
+        "loss = sum(logsumexp(x, axis=-1) - x[index(0), y])",
+        lambda x, y: torch.nn.functional.cross_entropy(x, y, reduction="sum"),
+    ),
+    "probabilities": (
+        "let p = x * x / sum(x * x, axis=-1, keepdims=true)\nout = p[index(0), y]",
+        lambda x, y: (x * x / (x * x).sum(-1, keepdim=True)).gather(1, y[:, None])[:, 0],
+    ),
+    "sums": ("out = sum(x, axis=0)[y] * x[:, 0]", lambda x, y: x.sum(0)[y] * x[:, 0]),
+    "steps": (
+        "let t = x * x\nout = t[:, ::2] * t[:, 1::2] + x[:, ::2] * x[:, 1::2]",
+        lambda x, y: (x * x)[:, ::2] * (x * x)[:, 1::2] + x[:, ::2] * x[:, 1::2],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_places(name: str) -> None:
+    """Gradients of what is read at places: updates of memory, comparisons, and every other element."""
+    text, plain = PLACES[name]
+    kernel: Function = kgen.jit(text)
+    torch.manual_seed(0)
+    y = torch.randint(0, 1000, (300,), device="cuda")
+    given = (y,) if "y" in kgen.jit(text).inputs else ()
+    for _ in range(3):
+        x = torch.randn(300, 1000, device="cuda", dtype=torch.float64, requires_grad=True)
+        want = plain(x, y)
+        cotangent = torch.randn_like(want)
+        found, expected = (torch.autograd.grad(out, x, cotangent) for out in (kernel(x, *given), want))
+        close(found, expected)
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_updated_temporaries(deterministic: bool) -> None:
+    """The softmax over the elements of each node, which reads sums after all updates of them."""
+    text = "let n = where(true, 0, nodes)\nn[i] += exp(s)\nout = exp(s) / n[i]"
+    kernel: Any = kgen.jit(text, deterministic=deterministic)
+    i = torch.randint(0, 5000, (100_000,), device="cuda")
+    nodes = torch.zeros(5000, device="cuda", dtype=torch.float64)
+    for _ in range(3):
+        s = torch.randn(100_000, device="cuda", dtype=torch.float64)
+        sums = torch.zeros_like(nodes).index_add(0, i, s.exp())
+        close(kernel(nodes=nodes, i=i, s=s), s.exp() / sums[i])
