@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays c
     from kgen.options import Options
     from kgen.program import Program
 
+MOST_TEXT = 1 << 24  #: bytes of a program's file
 _PATH = re.compile(r"\s*[^\n=#]{1,200}\.k\s*")  #: a path; a program has a `=`
 
 
@@ -97,9 +98,18 @@ def looks_like_path(text: str) -> bool:
 def read_program(path: Path) -> str:
     """The text of a ``.k`` file.  Raises :class:`~kgen.KgenError` (``unreadable-file``)."""
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MOST_TEXT + 1)
     except UnicodeDecodeError:
         raise error("unreadable-file", f"{path} is not UTF-8 text") from None
     except (OSError, ValueError) as problem:  # ValueError: a null byte in the path
         why = getattr(problem, "strerror", None) or problem
         raise error("unreadable-file", f"cannot read {path}: {why}") from None
+    check_length(text, str(path))
+    return text
+
+
+def check_length(text: str | bytes, shown: str) -> None:
+    """Raises :class:`~kgen.KgenError` (``unreadable-file``) for a program that is read without end, as of /dev/zero."""
+    if len(text) > MOST_TEXT:
+        raise error("unreadable-file", f"{shown} is longer than {MOST_TEXT:,} bytes, so it is no program")

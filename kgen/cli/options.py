@@ -20,7 +20,7 @@ from kgen.diagnostics import error
 from kgen.dtypes import DType, Kind
 from kgen.functions import CONSTANTS
 from kgen.header import default_base
-from kgen.jit import looks_like_path, read_program
+from kgen.jit import MOST_TEXT, check_length, looks_like_path, read_program
 from kgen.options import Options
 from kgen.program import Program
 from kgen.schedule.any_layout import LAYOUTS
@@ -156,7 +156,9 @@ def _standard_input() -> str:
     if sys.stdin is None:
         raise error("unreadable-file", "standard input is closed")
     try:
-        return sys.stdin.buffer.read().decode("utf-8")
+        data = sys.stdin.buffer.read(MOST_TEXT + 1)
+        check_length(data, "standard input")
+        return data.decode("utf-8")
     except UnicodeDecodeError:
         raise error("unreadable-file", "standard input is not UTF-8 text") from None
     except OSError as problem:

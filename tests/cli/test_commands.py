@@ -226,6 +226,7 @@ def test_doctor_says_what_is_here(run: Run, files: Any) -> None:
 MISTAKES = [
     (["compile", "nofile.k"], "unreadable-file"),
     (["compile", "."], "unreadable-file"),
+    (["compile", "/dev/zero"], "unreadable-file"),
     (["compile", "expr.k", "--emit", "exe"], "bad-option"),
     (["compile", "expr.k", "--emit", ","], "bad-option"),
     (["compile", "expr.k", "--fast", "--fmad=off"], "bad-option"),
