@@ -7,17 +7,17 @@ Then the statements are resolved in order.  All errors of a program are reported
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from kgen.diagnostics import MAX_SHOWN, Reporter, nearest
 from kgen.dtypes import BY_NAME
-from kgen.functions import CALL_KEYWORDS, CONSTANTS, FUNCTIONS
+from kgen.functions import CONSTANTS, FUNCTIONS
 from kgen.program import Argument, Output, Parameter, Program
 from kgen.resolve.bindings import WHAT, Binding, Bindings
 from kgen.resolve.calls import CallChecker
 from kgen.resolve.defaults import parameter
 from kgen.resolve.lints import TreeLints
+from kgen.resolve.undeclared import check_undeclared
 from kgen.source import Source, Span
 from kgen.syntax.tree import (
     Assign,
@@ -39,21 +39,6 @@ from kgen.syntax.tree import (
     children,
     postorder,
 )
-
-#: Names of values in Python and C, which would otherwise become inputs.
-_LITERAL_WORDS = {
-    "True": "true", "TRUE": "true", "False": "false", "FALSE": "false",
-    "INFINITY": "inf", "Inf": "inf", "Infinity": "inf", "NAN": "nan", "NaN": "nan", "M_PI": "pi", "PI": "pi",
-    "M_E": "e",
-    "FLT_MAX": "3.4028234663852886e38", "FLT_MIN": "1.1754943508222875e-38", "FLT_EPSILON": "1.1920928955078125e-07",
-    "DBL_MAX": "1.7976931348623157e308", "DBL_EPSILON": "2.220446049250313e-16",
-    "INT_MAX": "2147483647", "INT_MIN": "-2147483648",
-}  # fmt: skip
-_NO_VALUES = ("None", "NULL", "null", "nullptr")
-#: Functions whose names arrays often have.
-_OFTEN_VALUES = ("j0", "j1", "jn", "y0", "y1", "yn", "i0", "i1", "gamma", "angle", "step")
-_TYPE = re.compile(r"\s*<\s*(\w{1,40})\s*>")
-_CASTS = {"static_cast": "cast", "const_cast": "cast", "dynamic_cast": "cast", "reinterpret_cast": "bitcast"}
 
 
 def resolve(tree: Tree, source: Source, reporter: Reporter) -> Program:
@@ -252,28 +237,8 @@ class _Resolver:
         )
 
     def _read_new(self, name: str, span: Span) -> None:
-        first = self.implicit.setdefault(name, span)
-        if first is not span:
-            return
-        if name in CALL_KEYWORDS:
-            self.bound.call_keyword(name, "input", span)
-        elif name in _LITERAL_WORDS:
-            hint = f"write the value as `{_LITERAL_WORDS[name]}`; declare an array of this name with `input {name}`"
-            self.reporter.error("literal-word", f"`{name}` is not a value here", span, hint=hint)
-        elif name in _NO_VALUES:
-            hint = "write `nan` for a missing value; write a new axis as `expand(x, axis=1)`"
-            self.reporter.error("literal-word", f"`{name}` is not a value here", span, hint=hint)
-        elif name in _CASTS:
-            found = _TYPE.match(self.source.text, span.end)
-            hint = f"write `{_CASTS[name]}<{found[1] if found else 'float'}>(x)`"
-            self.reporter.error("bad-cast", f"there is no `{name}`", span, hint=hint)
-        elif name in BY_NAME:
-            message = f"`{name}` outside `< >` is an ordinary name, so it is an input here"
-            self.reporter.lint("type-as-value", message, span, hint=f"write a conversion as `cast<{name}>(x)`")
-        elif name in FUNCTIONS and name not in _OFTEN_VALUES:
-            message = f"`{name}` without `(` is an ordinary name, so it is an input here"
-            hint = f"call the function as `{name}(...)`, or declare `input {name}` if it is an input"
-            self.reporter.lint("function-as-value", message, span, hint=hint)
+        if self.implicit.setdefault(name, span) is span:
+            check_undeclared(name, span, self.bound)
 
     def _typeof(self, of: Name, position: int, inside: Def | None) -> None:
         binding = self.bindings.get(of.id)
