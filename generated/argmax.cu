@@ -115,8 +115,8 @@ argmax_pass(const float x_v, const int place, ArgMax<float, int>& argmax_acc, Ma
 
 // Where the rows lie; strides and steps in elements.
 struct argmax_reduce_regs1024_layout {
-    long long at_stride[1];  // of at and top
-    long long x_stride[1];
+    long long at_stride;  // of at and top
+    long long x_stride;
     int width;  // elements of a row
 };
 
@@ -137,7 +137,7 @@ argmax_reduce_regs1024(const float* x_ptr,
     const bool live = blockIdx.x * 2u + threadIdx.x / 32 < n;  // the last block may have fewer rows
     const unsigned int row = live ? blockIdx.x * 2u + threadIdx.x / 32 : 0;
     const int width = live ? layout.width : 0;
-    const float* const x_row = x_ptr + row * layout.x_stride[0];
+    const float* const x_row = x_ptr + row * layout.x_stride;
     wait_for_earlier_kernels();
 
     Pack<float, 4, 16> x_vec[8];
@@ -171,9 +171,9 @@ argmax_reduce_regs1024(const float* x_ptr,
 
     if (thread == 0 && live) {
         // at = argmax(x, axis=-1)
-        at_ptr[row * layout.at_stride[0]] = argmax_v;
+        at_ptr[row * layout.at_stride] = argmax_v;
         // top = max(x, axis=-1)
-        top_ptr[row * layout.at_stride[0]] = max_v;
+        top_ptr[row * layout.at_stride] = max_v;
     }
 }
 
@@ -517,8 +517,8 @@ static int launch_argmax_reduce_regs1024(const Arguments& a, const Space& space)
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(rows, 2);
     const argmax_reduce_regs1024_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
-        {(shape[1] != 1) ? strides[2][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
+        (shape[1] != 1) ? strides[2][1] : 0,
         (int)width,
     };
     return launch(argmax_reduce_regs1024, row_blocks, 1, 64, true, a.stream,

@@ -131,7 +131,7 @@ struct argmax_columns_columns_split_layout {
     int height;  // elements of a column
     unsigned int groups;  // of 4 neighbouring columns
     int span;  // elements of a column that a block takes
-    int x_step[1];  // down a column
+    int x_step;  // down a column
 };
 
 // 64 columns a block: 16 threads across, 16 down each column; several blocks share a column.
@@ -180,7 +180,7 @@ argmax_columns_columns_split(const float* x_ptr,
             #pragma unroll
             for (int u = 0; u < 4; ++u) {
                 x_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    x_column + (e + u * 16) * layout.x_step[0]);
+                    x_column + (e + u * 16) * layout.x_step);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -195,7 +195,7 @@ argmax_columns_columns_split(const float* x_ptr,
             #pragma unroll
             for (int u = 0; u < 2; ++u) {
                 x_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    x_column + (e + u * 16) * layout.x_step[0]);
+                    x_column + (e + u * 16) * layout.x_step);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -208,7 +208,7 @@ argmax_columns_columns_split(const float* x_ptr,
         }
         if (e < last) {
             const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                x_column + e * layout.x_step[0]);
+                x_column + e * layout.x_step);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 argmax_columns_pass(x_vec.at[j], e, argmax_acc[j], max_acc[j]);
@@ -686,7 +686,7 @@ static int launch_argmax_columns_columns_split(const Arguments& a, const Space& 
         (int)width,
         (unsigned int)kgen_ceil_div(shape[1], 4),
         (int)span,
-        {(int)((shape[0] > 1) ? strides[2][0] : 0)},
+        (int)((shape[0] > 1) ? strides[2][0] : 0),
     };
     const Scratch scratch1 = {a.scratch};
     const Scratch scratch2 = {a.scratch + kgen_ceil_div(partials * 8, 256) * 256};

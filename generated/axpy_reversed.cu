@@ -51,15 +51,15 @@ axpy_reversed_element(const __half x_v, const __half y_v, const float a_v, float
 struct axpy_reversed_boxes_32x128_4d_layout {
     int width;  // elements along the fastest dimension
     int height;  // elements along the second side
-    unsigned int extent[1];  // of boxes, then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    unsigned int width_extent[1];  // of the dimensions along the width
-    unsigned int width_magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int width_shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    unsigned int height_extent[1];  // of the dimensions along the height
-    unsigned int height_magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int height_shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int extent;  // of boxes
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int width_extent;  // of the dimensions along the width
+    unsigned int width_magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int width_shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int height_extent;  // of the dimensions along the height
+    unsigned int height_magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int height_shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int out_stride[2];  // of out and x
     int y_stride[3];
 };
@@ -80,8 +80,8 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
     __shared__ __half y_tile[128][34];
 
     const unsigned int t = blockIdx.x;
-    const unsigned int rest0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - rest0 * layout.extent[0]);
+    const unsigned int rest0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
+    const int c0 = (int)(t - rest0 * layout.extent);
     const int c1 = (int)rest0;
     const int p_first = 32 * c0;
     const int q_first = 128 * c1;
@@ -99,8 +99,8 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const int p = p_first + u + 4 * k;
-                const unsigned int p_rest0 = (__umulhi(p, layout.width_magic[0]) + p) >> layout.width_shift[0];
-                const int p0 = (int)(p - p_rest0 * layout.width_extent[0]);
+                const unsigned int p_rest0 = (__umulhi(p, layout.width_magic) + p) >> layout.width_shift;
+                const int p0 = (int)(p - p_rest0 * layout.width_extent);
                 const int p1 = (int)p_rest0;
                 const int y_at = p0 * layout.y_stride[0] + p1 * layout.y_stride[1];
                 y_in[k] = *reinterpret_cast<const Pack<__half, 2, 4>*>(y_ptr + (y_from + y_at));
@@ -110,8 +110,8 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
             for (int k = 0; k < 8; ++k) {
                 const int p = p_first + u + 4 * k;
                 if (p < layout.width) {
-                    const unsigned int p_rest0 = (__umulhi(p, layout.width_magic[0]) + p) >> layout.width_shift[0];
-                    const int p0 = (int)(p - p_rest0 * layout.width_extent[0]);
+                    const unsigned int p_rest0 = (__umulhi(p, layout.width_magic) + p) >> layout.width_shift;
+                    const int p0 = (int)(p - p_rest0 * layout.width_extent);
                     const int p1 = (int)p_rest0;
                     const int y_at = p0 * layout.y_stride[0] + p1 * layout.y_stride[1];
                     y_in[k] = *reinterpret_cast<const Pack<__half, 2, 4>*>(y_ptr + (y_from + y_at));
@@ -129,8 +129,8 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const int q = q_first + v + 16 * k;
-                const unsigned int q_rest0 = (__umulhi(q, layout.height_magic[0]) + q) >> layout.height_shift[0];
-                const int q0 = (int)(q - q_rest0 * layout.height_extent[0]);
+                const unsigned int q_rest0 = (__umulhi(q, layout.height_magic) + q) >> layout.height_shift;
+                const int q0 = (int)(q - q_rest0 * layout.height_extent);
                 const int q1 = (int)q_rest0;
                 const int out_at = q0 * layout.out_stride[0] + q1 * layout.out_stride[1];
                 x_in[k] = *reinterpret_cast<const Pack<__half, 2, 4>*>(x_ptr + (x_from + out_at));
@@ -140,8 +140,8 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
             for (int k = 0; k < 8; ++k) {
                 const int q = q_first + v + 16 * k;
                 if (q < layout.height) {
-                    const unsigned int q_rest0 = (__umulhi(q, layout.height_magic[0]) + q) >> layout.height_shift[0];
-                    const int q0 = (int)(q - q_rest0 * layout.height_extent[0]);
+                    const unsigned int q_rest0 = (__umulhi(q, layout.height_magic) + q) >> layout.height_shift;
+                    const int q0 = (int)(q - q_rest0 * layout.height_extent);
                     const int q1 = (int)q_rest0;
                     const int out_at = q0 * layout.out_stride[0] + q1 * layout.out_stride[1];
                     x_in[k] = *reinterpret_cast<const Pack<__half, 2, 4>*>(x_ptr + (x_from + out_at));
@@ -171,8 +171,8 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const int q = q_first + v + 16 * k;
-                const unsigned int q_rest0 = (__umulhi(q, layout.height_magic[0]) + q) >> layout.height_shift[0];
-                const int q0 = (int)(q - q_rest0 * layout.height_extent[0]);
+                const unsigned int q_rest0 = (__umulhi(q, layout.height_magic) + q) >> layout.height_shift;
+                const int q0 = (int)(q - q_rest0 * layout.height_extent);
                 const int q1 = (int)q_rest0;
                 const int out_at = q0 * layout.out_stride[0] + q1 * layout.out_stride[1];
                 Pack<float, 2, 8> out_vec;
@@ -187,8 +187,8 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
             for (int k = 0; k < 8; ++k) {
                 const int q = q_first + v + 16 * k;
                 if (q < layout.height) {
-                    const unsigned int q_rest0 = (__umulhi(q, layout.height_magic[0]) + q) >> layout.height_shift[0];
-                    const int q0 = (int)(q - q_rest0 * layout.height_extent[0]);
+                    const unsigned int q_rest0 = (__umulhi(q, layout.height_magic) + q) >> layout.height_shift;
+                    const int q0 = (int)(q - q_rest0 * layout.height_extent);
                     const int q1 = (int)q_rest0;
                     const int out_at = q0 * layout.out_stride[0] + q1 * layout.out_stride[1];
                     Pack<float, 2, 8> out_vec;
@@ -571,17 +571,15 @@ static int launch_axpy_reversed_boxes_32x128_4d(const Arguments& a, const Space&
     axpy_reversed_boxes_32x128_4d_layout layout;
     layout.width = (int)(shape[0] * shape[1]);
     layout.height = (int)(shape[2] * shape[3]);
-    for (int d = 0; d < 1; ++d) {
-        layout.extent[d] = (unsigned int)kgen_ceil_div(shape[0] * shape[1], 32);
-        layout.magic[d] = magic_of<unsigned int>(layout.extent[d]);
-        layout.shift[d] = (unsigned int)kgen_shift(layout.extent[d]);
-        layout.width_extent[d] = (unsigned int)shape[0];
-        layout.width_magic[d] = (unsigned int)kgen_magic(shape[0]);
-        layout.width_shift[d] = (unsigned int)kgen_shift(shape[0]);
-        layout.height_extent[d] = (unsigned int)shape[2];
-        layout.height_magic[d] = (unsigned int)kgen_magic(shape[2]);
-        layout.height_shift[d] = (unsigned int)kgen_shift(shape[2]);
-    }
+    layout.extent = (unsigned int)kgen_ceil_div(shape[0] * shape[1], 32);
+    layout.magic = magic_of<unsigned int>(layout.extent);
+    layout.shift = (unsigned int)kgen_shift(layout.extent);
+    layout.width_extent = (unsigned int)shape[0];
+    layout.width_magic = (unsigned int)kgen_magic(shape[0]);
+    layout.width_shift = (unsigned int)kgen_shift(shape[0]);
+    layout.height_extent = (unsigned int)shape[2];
+    layout.height_magic = (unsigned int)kgen_magic(shape[2]);
+    layout.height_shift = (unsigned int)kgen_shift(shape[2]);
     for (int d = 0; d < 2; ++d) {
         layout.out_stride[d] = (int)((shape[d + 2] != 1) ? strides[0][d + 2] : 0);
     }

@@ -49,11 +49,11 @@ axpy_transposed_element(const float x_v, const float y_v, const float a_v, float
 struct axpy_transposed_tiled_2d_layout {
     int width;  // elements along the fastest dimension
     int height;  // elements along the second
-    unsigned int extent[1];  // of tiles, then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int out_stride[1];  // of out and x
-    int y_stride[1];
+    unsigned int extent;  // of tiles
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    int out_stride;  // of out and x
+    int y_stride;
 };
 
 // Tiles of 64 x 64 elements, one a block; y transposed through shared memory.
@@ -71,8 +71,8 @@ axpy_transposed_tiled_2d(const float* x_ptr,
     __shared__ Pack<float, 4, 16> y_tile[64][16];
 
     const unsigned int t = blockIdx.x;
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
+    const int c0 = (int)(t - q0 * layout.extent);
     const int c1 = (int)q0;
     const int p_first = 64 * c0;  // where this block's tile begins, along the fastest dimension
     const int q_first = 64 * c1;  // and along the second
@@ -91,14 +91,14 @@ axpy_transposed_tiled_2d(const float* x_ptr,
             const int p = p_first + 4 * row + k;
             const int q = q_first + 4 * slot;
             if (p < layout.width && q < layout.height) {
-                y_in[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(y_ptr + p * layout.y_stride[0] + q);
+                y_in[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(y_ptr + p * layout.y_stride + q);
             }
         }
         #pragma unroll
         for (int k = 0; k < 4; ++k) {
             const int q = q_first + row + 16 * k;
             if (i < layout.width && q < layout.height) {
-                x_vec[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + q * layout.out_stride[0] + i);
+                x_vec[k] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_ptr + q * layout.out_stride + i);
             }
         }
         // Each thread transposes 4 x 4 elements in registers; slots are swizzled to spread both sides over the banks.
@@ -118,7 +118,7 @@ axpy_transposed_tiled_2d(const float* x_ptr,
             const int p = p_first + u;
             const int q = q_first + v;
             if (p < layout.width && q < layout.height) {
-                y_tile[v][(u / 4) ^ (v / 4)].at[u % 4] = *(y_ptr + p * layout.y_stride[0] + q);
+                y_tile[v][(u / 4) ^ (v / 4)].at[u % 4] = *(y_ptr + p * layout.y_stride + q);
             }
         }
     }
@@ -135,7 +135,7 @@ axpy_transposed_tiled_2d(const float* x_ptr,
                 for (int j = 0; j < 4; ++j) {
                     axpy_transposed_element(x_vec[k].at[j], y_vec.at[j], a_v, out_vec.at[j]);
                 }
-                *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + q * layout.out_stride[0] + i) = out_vec;
+                *reinterpret_cast<Pack<float, 4, 16>*>(out_ptr + q * layout.out_stride + i) = out_vec;
             }
         }
     } else {
@@ -145,9 +145,9 @@ axpy_transposed_tiled_2d(const float* x_ptr,
             const int p = p_first + u;
             const int q = q_first + v;
             if (p < layout.width && q < layout.height) {
-                axpy_transposed_element(x_ptr[q * layout.out_stride[0] + p],
+                axpy_transposed_element(x_ptr[q * layout.out_stride + p],
                                         y_tile[v][(u / 4) ^ (v / 4)].at[u % 4], a_v,
-                                        out_ptr[q * layout.out_stride[0] + p]);
+                                        out_ptr[q * layout.out_stride + p]);
             }
         }
     }
@@ -507,11 +507,11 @@ static int launch_axpy_transposed_tiled_2d(const Arguments& a, const Space& spac
     const axpy_transposed_tiled_2d_layout layout = {
         (int)shape[0],
         (int)shape[1],
-        {(unsigned int)kgen_ceil_div(shape[0], 64)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 64))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 64))},
-        {(int)((shape[1] != 1) ? strides[0][1] : 0)},
-        {(int)((shape[0] != 1) ? strides[2][0] : 0)},
+        (unsigned int)kgen_ceil_div(shape[0], 64),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[0], 64)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[0], 64)),
+        (int)((shape[1] != 1) ? strides[0][1] : 0),
+        (int)((shape[0] != 1) ? strides[2][0] : 0),
     };
     return launch(axpy_transposed_tiled_2d, n, 1, 256, true, a.stream,
                   a.x_ptr, a.y_ptr, a.out_ptr, a.a_v, layout);

@@ -127,14 +127,14 @@ batch_stats_pass(const float image_v, float& var_value)
 
 // Where the rows lie; strides and steps in elements.
 struct batch_stats_reduce_long_split_layout {
-    long long mu_stride[1];  // of mu and sigma2
-    long long image_stride[1];
+    long long mu_stride;  // of mu and sigma2
+    long long image_stride;
     int width;  // elements of a row
     int span;  // elements of a row that a block takes
-    int image_step[1];  // along a row, beyond its fastest dimension
-    unsigned int place_extent[1];  // of places in a row
-    unsigned int place_magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int place_shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    int image_step;  // along a row, beyond its fastest dimension
+    unsigned int place_extent;  // of places in a row
+    unsigned int place_magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int place_shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
 // Rows of any length, each shared by several blocks: 512 threads a row and block.
@@ -155,7 +155,7 @@ batch_stats_reduce_long_split(const float* image_ptr,
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
-    const float* const image_row = image_ptr + row * layout.image_stride[0];
+    const float* const image_row = image_ptr + row * layout.image_stride;
     const int first = blockIdx.y * layout.span;  // where this block's span begins
     const int last = first + min(layout.span, layout.width - first);
     wait_for_earlier_kernels();
@@ -164,10 +164,10 @@ batch_stats_reduce_long_split(const float* image_ptr,
     auto var_acc = Moments<float>::identity();
     #pragma unroll 4
     for (int i = first + 4 * thread; i < last; i += 2048) {
-        const unsigned int s0 = (__umulhi(i, layout.place_magic[0]) + i) >> layout.place_shift[0];
-        const int r0 = (int)(i - s0 * layout.place_extent[0]);
+        const unsigned int s0 = (__umulhi(i, layout.place_magic) + i) >> layout.place_shift;
+        const int r0 = (int)(i - s0 * layout.place_extent);
         const int r1 = (int)s0;
-        const auto image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(image_row + r0 + r1 * layout.image_step[0]);
+        const auto image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(image_row + r0 + r1 * layout.image_step);
         float var_part[4];
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
@@ -223,9 +223,9 @@ batch_stats_reduce_long_split(const float* image_ptr,
 
     if (thread == 0) {
         // mu = mean(image, axis=(0, 2, 3))
-        mu_ptr[row * layout.mu_stride[0]] = mean_v;
+        mu_ptr[row * layout.mu_stride] = mean_v;
         // sigma2 = var(image, axis=(0, 2, 3))
-        sigma2_ptr[row * layout.mu_stride[0]] = var_v;
+        sigma2_ptr[row * layout.mu_stride] = var_v;
     }
     let_next_kernel_start();
 }
@@ -621,14 +621,14 @@ static int launch_batch_stats_reduce_long_split(const Arguments& a, const Space&
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
     const batch_stats_reduce_long_split_layout layout = {
-        {(shape[2] != 1) ? strides[0][2] : 0},
-        {(shape[2] != 1) ? strides[2][2] : 0},
+        (shape[2] != 1) ? strides[0][2] : 0,
+        (shape[2] != 1) ? strides[2][2] : 0,
         (int)width,
         (int)span,
-        {(int)((shape[1] > 1) ? strides[2][1] : 0)},
-        {(unsigned int)shape[0]},
-        {(unsigned int)kgen_magic(shape[0])},
-        {(unsigned int)kgen_shift(shape[0])},
+        (int)((shape[1] > 1) ? strides[2][1] : 0),
+        (unsigned int)shape[0],
+        (unsigned int)kgen_magic(shape[0]),
+        (unsigned int)kgen_shift(shape[0]),
     };
     const Scratch scratch1 = {a.scratch};
     const Scratch scratch2 = {a.scratch + kgen_ceil_div(partials * 12, 256) * 256};

@@ -162,7 +162,7 @@ struct batch_stats_channels_last_columns_split_layout {
     int height;  // elements of a column
     unsigned int groups;  // of 4 neighbouring columns
     int span;  // elements of a column that a block takes
-    int image_step[1];  // down a column
+    int image_step;  // down a column
 };
 
 // 32 columns a block: 8 threads across, 32 down each column; several blocks share a column.
@@ -209,7 +209,7 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
             #pragma unroll
             for (int u = 0; u < 4; ++u) {
                 image_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    image_column + (e + u * 32) * layout.image_step[0]);
+                    image_column + (e + u * 32) * layout.image_step);
             }
             const float weight = __fdividef(4.0f, seen + 4.0f);
             #pragma unroll
@@ -228,7 +228,7 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
             #pragma unroll
             for (int u = 0; u < 2; ++u) {
                 image_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    image_column + (e + u * 32) * layout.image_step[0]);
+                    image_column + (e + u * 32) * layout.image_step);
             }
             const float weight = __fdividef(2.0f, seen + 2.0f);
             #pragma unroll
@@ -245,7 +245,7 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
         }
         if (e < last) {
             const auto image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                image_column + e * layout.image_step[0]);
+                image_column + e * layout.image_step);
             const float weight = __fdividef(1.0f, seen + 1.0f);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -719,7 +719,7 @@ static int launch_batch_stats_channels_last_columns_split(const Arguments& a, co
         (int)width,
         (unsigned int)kgen_ceil_div(shape[1], 4),
         (int)span,
-        {(int)((shape[0] > 1) ? strides[2][0] : 0)},
+        (int)((shape[0] > 1) ? strides[2][0] : 0),
     };
     const Scratch scratch1 = {a.scratch};
     const Scratch scratch2 = {a.scratch + kgen_ceil_div(partials * 12, 256) * 256};

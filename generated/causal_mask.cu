@@ -103,9 +103,9 @@ causal_mask_contiguous(const float* scores_ptr,
 
 // Where the elements lie: 2 dimensions, the fastest first.
 struct causal_mask_contiguous2_layout {
-    unsigned int extent[1];  // of all but the slowest dimension
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int extent;  // of all but the slowest dimension
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
 // Operands in memory order, 4 elements a thread.
@@ -125,13 +125,13 @@ causal_mask_contiguous2(const float* scores_ptr,
     if (i < whole_to) {
         const auto scores_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scores_ptr + i);
         Pack<float, 4, 16> out_vec;
-        const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-        int c0 = (int)(i - q0 * layout.extent[0]);
+        const unsigned int q0 = (__umulhi(i, layout.magic) + i) >> layout.shift;
+        int c0 = (int)(i - q0 * layout.extent);
         int c1 = (int)q0;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
             causal_mask_element(scores_vec.at[j], scale_v, c0, c1, out_vec.at[j]);
-            if (++c0 == (int)layout.extent[0]) {
+            if (++c0 == (int)layout.extent) {
                 c0 = 0;
                 ++c1;
             }
@@ -141,8 +141,8 @@ causal_mask_contiguous2(const float* scores_ptr,
     // Elements that are in no whole group, one a thread of the first block.
     const unsigned int e = whole_to + (255 - threadIdx.x);
     if (blockIdx.x == 0 && e < n) {
-        const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-        const int c0 = (int)(e - q0 * layout.extent[0]);
+        const unsigned int q0 = (__umulhi(e, layout.magic) + e) >> layout.shift;
+        const int c0 = (int)(e - q0 * layout.extent);
         const int c1 = (int)q0;
         causal_mask_element(scores_ptr[e], scale_v, c0, c1, out_ptr[e]);
     }
@@ -152,9 +152,9 @@ causal_mask_contiguous2(const float* scores_ptr,
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct causal_mask_rows_2d_layout {
     int width;  // elements along the fastest dimension
-    unsigned int extent[1];  // of groups in a row, then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int extent;  // of groups in a row
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
 // Rows, 4 elements of a row a thread.
@@ -173,8 +173,8 @@ causal_mask_rows_2d(const float* scores_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
+    const int c0 = (int)(t - q0 * layout.extent);
     const int c1 = (int)q0;
     const int i = 4 * c0;  // the first of this thread's 4 elements of the row
     wait_for_earlier_kernels();
@@ -198,10 +198,10 @@ causal_mask_rows_2d(const float* scores_ptr,
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct causal_mask_rows_2d2_layout {
     int width;  // elements along the fastest dimension
-    unsigned int extent[1];  // of groups in a row, then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int out_stride[1];  // of out and scores
+    unsigned int extent;  // of groups in a row
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    int out_stride;  // of out and scores
 };
 
 // Rows, 4 elements of a row a thread.
@@ -220,10 +220,10 @@ causal_mask_rows_2d2(const float* scores_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
+    const int c0 = (int)(t - q0 * layout.extent);
     const int c1 = (int)q0;
-    const int out_at = c1 * layout.out_stride[0];
+    const int out_at = c1 * layout.out_stride;
     const int i = 4 * c0;  // the first of this thread's 4 elements of the row
     wait_for_earlier_kernels();
     if (layout.width - i >= 4) {
@@ -245,11 +245,11 @@ causal_mask_rows_2d2(const float* scores_ptr,
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct causal_mask_rows_2d_64bit_layout {
-    long long out_stride[1];  // of out and scores
+    long long out_stride;  // of out and scores
     int width;  // elements along the fastest dimension
-    unsigned int extent[1];  // of groups in a row, then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int extent;  // of groups in a row
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
 // Rows, 4 elements of a row a thread. Offsets are 64-bit.
@@ -268,10 +268,10 @@ causal_mask_rows_2d_64bit(const float* scores_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
+    const int c0 = (int)(t - q0 * layout.extent);
     const int c1 = (int)q0;
-    const long long out_at = c1 * layout.out_stride[0];
+    const long long out_at = c1 * layout.out_stride;
     const int i = 4 * c0;  // the first of this thread's 4 elements of the row
     wait_for_earlier_kernels();
     if (layout.width - i >= 4) {
@@ -293,9 +293,9 @@ causal_mask_rows_2d_64bit(const float* scores_ptr,
 
 // Where the elements lie: 2 dimensions, the fastest first.
 struct causal_mask_contiguous_64bit_layout {
-    long long extent[1];  // of all but the slowest dimension
-    long long magic[1];  // 2^64 * (2^shift - extent) / extent + 1, in integers
-    long long shift[1];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
+    long long extent;  // of all but the slowest dimension
+    long long magic;  // 2^64 * (2^shift - extent) / extent + 1, in integers
+    long long shift;  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
 };
 
 // Operands in memory order, 4 elements a thread. Indices are 64-bit.
@@ -315,13 +315,13 @@ causal_mask_contiguous_64bit(const float* scores_ptr,
     if (i < whole_to) {
         const auto scores_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(scores_ptr + i);
         Pack<float, 4, 16> out_vec;
-        const unsigned long long q0 = (__umul64hi(i, layout.magic[0]) + i) >> layout.shift[0];
-        long long c0 = (long long)(i - q0 * layout.extent[0]);
+        const unsigned long long q0 = (__umul64hi(i, layout.magic) + i) >> layout.shift;
+        long long c0 = (long long)(i - q0 * layout.extent);
         long long c1 = (long long)q0;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
             causal_mask_element(scores_vec.at[j], scale_v, c0, c1, out_vec.at[j]);
-            if (++c0 == layout.extent[0]) {
+            if (++c0 == layout.extent) {
                 c0 = 0;
                 ++c1;
             }
@@ -331,8 +331,8 @@ causal_mask_contiguous_64bit(const float* scores_ptr,
     // Elements that are in no whole group, one a thread of the first block.
     const long long e = whole_to + (255 - threadIdx.x);
     if (blockIdx.x == 0 && e < n) {
-        const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-        const long long c0 = (long long)(e - q0 * layout.extent[0]);
+        const unsigned long long q0 = (__umul64hi(e, layout.magic) + e) >> layout.shift;
+        const long long c0 = (long long)(e - q0 * layout.extent);
         const long long c1 = (long long)q0;
         causal_mask_element(scores_ptr[e], scale_v, c0, c1, out_ptr[e]);
     }
@@ -342,10 +342,10 @@ causal_mask_contiguous_64bit(const float* scores_ptr,
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct causal_mask_rows_2d_64bit2_layout {
     long long width;  // elements along the fastest dimension
-    long long extent[1];  // of groups in a row, then of the other dimensions
-    long long magic[1];  // 2^64 * (2^shift - extent) / extent + 1, in integers
-    long long shift[1];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
-    long long out_stride[1];  // of out and scores
+    long long extent;  // of groups in a row
+    long long magic;  // 2^64 * (2^shift - extent) / extent + 1, in integers
+    long long shift;  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
+    long long out_stride;  // of out and scores
 };
 
 // Rows, 4 elements of a row a thread. Indices are 64-bit.
@@ -363,10 +363,10 @@ causal_mask_rows_2d_64bit2(const float* scores_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned long long q0 = (__umul64hi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const long long c0 = (long long)(t - q0 * layout.extent[0]);
+    const unsigned long long q0 = (__umul64hi(t, layout.magic) + t) >> layout.shift;
+    const long long c0 = (long long)(t - q0 * layout.extent);
     const long long c1 = (long long)q0;
-    const long long out_at = c1 * layout.out_stride[0];
+    const long long out_at = c1 * layout.out_stride;
     const long long i = 4 * c0;  // the first of this thread's 4 elements of the row
     wait_for_earlier_kernels();
     if (layout.width - i >= 4) {
@@ -961,9 +961,9 @@ static int launch_causal_mask_contiguous2(const Arguments& a, const Space& space
     const long long* const shape = space.shape;
     const long long n = shape[0] * shape[1];
     const causal_mask_contiguous2_layout layout = {
-        {(unsigned int)shape[0]},
-        {(unsigned int)kgen_magic(shape[0])},
-        {(unsigned int)kgen_shift(shape[0])},
+        (unsigned int)shape[0],
+        (unsigned int)kgen_magic(shape[0]),
+        (unsigned int)kgen_shift(shape[0]),
     };
     return launch(causal_mask_contiguous2, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
                   a.scores_ptr, a.out_ptr, a.scale_v, layout, (unsigned int)n);
@@ -975,9 +975,9 @@ static int launch_causal_mask_rows_2d(const Arguments& a, const Space& space)
     const long long n = kgen_ceil_div(shape[0], 4) * shape[1];
     const causal_mask_rows_2d_layout layout = {
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div(shape[0], 4)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 4))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 4))},
+        (unsigned int)kgen_ceil_div(shape[0], 4),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[0], 4)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[0], 4)),
     };
     return launch(causal_mask_rows_2d, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.scores_ptr, a.out_ptr, a.scale_v, layout, (unsigned int)n);
@@ -990,10 +990,10 @@ static int launch_causal_mask_rows_2d2(const Arguments& a, const Space& space)
     const long long n = kgen_ceil_div(shape[0], 4) * shape[1];
     const causal_mask_rows_2d2_layout layout = {
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div(shape[0], 4)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 4))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 4))},
-        {(int)((shape[1] != 1) ? strides[0][1] : 0)},
+        (unsigned int)kgen_ceil_div(shape[0], 4),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[0], 4)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[0], 4)),
+        (int)((shape[1] != 1) ? strides[0][1] : 0),
     };
     return launch(causal_mask_rows_2d2, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.scores_ptr, a.out_ptr, a.scale_v, layout, (unsigned int)n);
@@ -1005,11 +1005,11 @@ static int launch_causal_mask_rows_2d_64bit(const Arguments& a, const Space& spa
     const auto& strides = space.strides;
     const long long n = kgen_ceil_div(shape[0], 4) * shape[1];
     const causal_mask_rows_2d_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div(shape[0], 4)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 4))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 4))},
+        (unsigned int)kgen_ceil_div(shape[0], 4),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[0], 4)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[0], 4)),
     };
     return launch(causal_mask_rows_2d_64bit, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.scores_ptr, a.out_ptr, a.scale_v, layout, (unsigned int)n);
@@ -1020,9 +1020,9 @@ static int launch_causal_mask_contiguous_64bit(const Arguments& a, const Space& 
     const long long* const shape = space.shape;
     const long long n = shape[0] * shape[1];
     const causal_mask_contiguous_64bit_layout layout = {
-        {shape[0]},
-        {kgen_magic64(shape[0])},
-        {kgen_shift(shape[0])},
+        shape[0],
+        kgen_magic64(shape[0]),
+        kgen_shift(shape[0]),
     };
     return launch(causal_mask_contiguous_64bit, kgen_ceil_div(n, 1024), 1, 256, true, a.stream,
                   a.scores_ptr, a.out_ptr, a.scale_v, layout, n);
@@ -1035,10 +1035,10 @@ static int launch_causal_mask_rows_2d_64bit2(const Arguments& a, const Space& sp
     const long long n = kgen_ceil_div(shape[0], 4) * shape[1];
     const causal_mask_rows_2d_64bit2_layout layout = {
         shape[0],
-        {kgen_ceil_div(shape[0], 4)},
-        {kgen_magic64(kgen_ceil_div(shape[0], 4))},
-        {kgen_shift(kgen_ceil_div(shape[0], 4))},
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        kgen_ceil_div(shape[0], 4),
+        kgen_magic64(kgen_ceil_div(shape[0], 4)),
+        kgen_shift(kgen_ceil_div(shape[0], 4)),
+        (shape[1] != 1) ? strides[0][1] : 0,
     };
     return launch(causal_mask_rows_2d_64bit2, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.scores_ptr, a.out_ptr, a.scale_v, layout, n);

@@ -64,8 +64,8 @@ cosine_pass(const float a_v,
 
 // Where the rows lie; strides and steps in elements.
 struct cosine_reduce_regs256_layout {
-    long long y_stride[1];
-    long long a_stride[1];  // of a and b
+    long long y_stride;
+    long long a_stride;  // of a and b
     int width;  // elements of a row
 };
 
@@ -86,8 +86,8 @@ cosine_reduce_regs256(const float* a_ptr,
     const bool live = blockIdx.x * 4u + threadIdx.x / 16 < n;  // the last block may have fewer rows
     const unsigned int row = live ? blockIdx.x * 4u + threadIdx.x / 16 : 0;
     const int width = live ? layout.width : 0;
-    const float* const a_row = a_ptr + row * layout.a_stride[0];
-    const float* const b_row = b_ptr + row * layout.a_stride[0];
+    const float* const a_row = a_ptr + row * layout.a_stride;
+    const float* const b_row = b_ptr + row * layout.a_stride;
     wait_for_earlier_kernels();
 
     Pack<float, 4, 16> a_vec[4];
@@ -131,7 +131,7 @@ cosine_reduce_regs256(const float* a_ptr,
     const float norm2_v = norm2_acc.norm();
 
     if (thread == 0 && live) {
-        y_ptr[row * layout.y_stride[0]] = sum_v / (norm_v * norm2_v);
+        y_ptr[row * layout.y_stride] = sum_v / (norm_v * norm2_v);
     }
 }
 
@@ -474,8 +474,8 @@ static int launch_cosine_reduce_regs256(const Arguments& a, const Space& space)
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(rows, 4);
     const cosine_reduce_regs256_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
-        {(shape[1] != 1) ? strides[1][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
+        (shape[1] != 1) ? strides[1][1] : 0,
         (int)width,
     };
     return launch(cosine_reduce_regs256, row_blocks, 1, 64, true, a.stream,

@@ -91,12 +91,12 @@ cosine_chunks_pass(const float a_v,
 
 // Where the columns lie; strides and steps in elements.
 struct cosine_chunks_columns_layout {
-    long long y_stride[1];  // of the other kept dimensions
-    long long b_stride[1];  // of the other kept dimensions
+    long long y_stride;  // of the other kept dimensions
+    long long b_stride;  // of the other kept dimensions
     int height;  // elements of a column
     unsigned int groups;  // of 4 neighbouring columns
     int columns;
-    int a_step[1];  // down a column
+    int a_step;  // down a column
     int b_step[2];  // down a column, then across
     unsigned int extent[2];  // of groups of columns, then of other kept dimensions
     unsigned int magic[2];  // 2^32 * (2^shift - extent) / extent + 1, in integers
@@ -126,10 +126,9 @@ cosine_chunks_columns(const float* a_ptr,
     const int c2 = (int)q1;
     const int column = 4 * (8 * c2 + c0);
     const bool live = number < layout.groups && column < layout.columns;
-    float* const y_column = y_ptr + column + c1 * layout.y_stride[0];
-    const float* const a_column = a_ptr + column + c1 * layout.y_stride[0];
-    const float* const b_column = b_ptr + column * (long long)layout.b_step[1]
-                                        + c1 * layout.b_stride[0];
+    float* const y_column = y_ptr + column + c1 * layout.y_stride;
+    const float* const a_column = a_ptr + column + c1 * layout.y_stride;
+    const float* const b_column = b_ptr + column * (long long)layout.b_step[1] + c1 * layout.b_stride;
     wait_for_earlier_kernels();
 
     __shared__ Sum<float> sum_shared[2048];
@@ -155,7 +154,7 @@ cosine_chunks_columns(const float* a_ptr,
             #pragma unroll
             for (int u = 0; u < 4; ++u) {
                 a_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    a_column + (e + u * 2) * layout.a_step[0]);
+                    a_column + (e + u * 2) * layout.a_step);
                 #pragma unroll
                 for (int j = 0; j < 4; ++j) {
                     b_vec[u].at[j] = b_column[(e + u * 2) * layout.b_step[0] + j * layout.b_step[1]];
@@ -181,7 +180,7 @@ cosine_chunks_columns(const float* a_ptr,
             #pragma unroll
             for (int u = 0; u < 2; ++u) {
                 a_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    a_column + (e + u * 2) * layout.a_step[0]);
+                    a_column + (e + u * 2) * layout.a_step);
                 #pragma unroll
                 for (int j = 0; j < 4; ++j) {
                     b_vec[u].at[j] = b_column[(e + u * 2) * layout.b_step[0] + j * layout.b_step[1]];
@@ -204,7 +203,7 @@ cosine_chunks_columns(const float* a_ptr,
         }
         if (e < layout.height) {
             const auto a_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                a_column + e * layout.a_step[0]);
+                a_column + e * layout.a_step);
             Pack<float, 4, 4> b_vec;
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -616,12 +615,12 @@ static int launch_cosine_chunks_columns(const Arguments& a, const Space& space)
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div((8 * shape[2]) * kgen_ceil_div(shape[1], 32), 256);
     const cosine_chunks_columns_layout layout = {
-        {(shape[2] != 1) ? strides[0][2] : 0},
-        {(shape[2] != 1) ? strides[2][2] : 0},
+        (shape[2] != 1) ? strides[0][2] : 0,
+        (shape[2] != 1) ? strides[2][2] : 0,
         (int)width,
         (unsigned int)((8 * shape[2]) * kgen_ceil_div(shape[1], 32)),
         (int)shape[1],
-        {(int)((shape[0] > 1) ? strides[1][0] : 0)},
+        (int)((shape[0] > 1) ? strides[1][0] : 0),
         {(int)((shape[0] > 1) ? strides[2][0] : 0), (int)((shape[1] > 1) ? strides[2][1] : 0)},
         {8, (unsigned int)shape[2]},
         {(unsigned int)kgen_magic(8), (unsigned int)kgen_magic(shape[2])},

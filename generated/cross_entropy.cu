@@ -207,8 +207,8 @@ cross_entropy_element(const float logits_v, const float total_v, float& log_p_v)
 
 // Where the rows lie; strides and steps in elements.
 struct cross_entropy_reduce_long_layout {
-    long long log_p_stride[1];  // of log_p and logits
-    long long loss_stride[1];  // of loss and label
+    long long log_p_stride;  // of log_p and logits
+    long long loss_stride;  // of loss and label
     int width;  // elements of a row
 };
 
@@ -227,10 +227,10 @@ cross_entropy_reduce_long(const float* logits_ptr,
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
-    float* const log_p_row = log_p_ptr + row * layout.log_p_stride[0];
-    const float* const logits_row = logits_ptr + row * layout.log_p_stride[0];
+    float* const log_p_row = log_p_ptr + row * layout.log_p_stride;
+    const float* const logits_row = logits_ptr + row * layout.log_p_stride;
     wait_for_earlier_kernels();
-    const long long label_v = label_ptr[row * layout.loss_stride[0]];
+    const long long label_v = label_ptr[row * layout.loss_stride];
 
     __shared__ LogSum<float> total_warp_partials[16];
     auto total_acc = LogSum<float>::identity();
@@ -294,7 +294,7 @@ cross_entropy_reduce_long(const float* logits_ptr,
 
     if (thread == 0) {
         // loss = sum(index(-1) == expand(label, axis=1) ? total - logits : 0, axis=-1)
-        loss_ptr[row * layout.loss_stride[0]] = sum_v;
+        loss_ptr[row * layout.loss_stride] = sum_v;
     }
     let_next_kernel_start();
 }
@@ -638,8 +638,8 @@ static int launch_cross_entropy_reduce_long(const Arguments& a, const Space& spa
     const long long width = shape[0];
     const long long row_blocks = rows;
     const cross_entropy_reduce_long_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
-        {(shape[1] != 1) ? strides[1][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
+        (shape[1] != 1) ? strides[1][1] : 0,
         (int)width,
     };
     return launch(cross_entropy_reduce_long, row_blocks, 1, 512, true, a.stream,

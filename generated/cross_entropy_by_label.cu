@@ -191,8 +191,8 @@ cross_entropy_by_label_pass(const __nv_bfloat16 logits_v, float& logsumexp_value
 
 // Where the rows lie; strides and steps in elements.
 struct cross_entropy_by_label_reduce_long_split_layout {
-    long long loss_stride[1];  // of loss and label
-    long long logits_stride[1];
+    long long loss_stride;  // of loss and label
+    long long logits_stride;
     int width;  // elements of a row
     int span;  // elements of a row that a block takes
 };
@@ -217,7 +217,7 @@ cross_entropy_by_label_reduce_long_split(const __nv_bfloat16* logits_ptr,
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
-    const __nv_bfloat16* const logits_row = logits_ptr + row * layout.logits_stride[0];
+    const __nv_bfloat16* const logits_row = logits_ptr + row * layout.logits_stride;
     const int first = blockIdx.y * layout.span;  // where this block's span begins
     const int last = first + min(layout.span, layout.width - first);
     wait_for_earlier_kernels();
@@ -269,13 +269,13 @@ cross_entropy_by_label_reduce_long_split(const __nv_bfloat16* logits_ptr,
     const float logsumexp_v = logsumexp_acc.result();
 
     if (thread == 0) {
-        const long long label_v = label_ptr[row * layout.loss_stride[0]];
+        const long long label_v = label_ptr[row * layout.loss_stride];
         const long long logits_place1 = label_v < 0ll ? wrap_add(label_v, size_n1) : label_v;
         const bool logits_inside = is_inside(logits_place1, logits_shape.extent[1]);
         const long long logits_at = !logits_inside ? 0 : index0 * logits_shape.stride[0] +
             logits_place1 * logits_shape.stride[1];
         const float logits_f32 = __bfloat162float(gather(logits_ptr, logits_at, logits_inside));
-        loss_ptr[row * layout.loss_stride[0]] = __float2bfloat16_rn(logsumexp_v - logits_f32);
+        loss_ptr[row * layout.loss_stride] = __float2bfloat16_rn(logsumexp_v - logits_f32);
     }
     let_next_kernel_start();
 }
@@ -661,8 +661,8 @@ static int launch_cross_entropy_by_label_reduce_long_split(const Arguments& a, c
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
     const cross_entropy_by_label_reduce_long_split_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
-        {(shape[1] != 1) ? strides[1][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
+        (shape[1] != 1) ? strides[1][1] : 0,
         (int)width,
         (int)span,
     };

@@ -103,9 +103,9 @@ dequantize_rows_element(const int q_v, const float scale_v, __half& out_v)
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct dequantize_rows_flat_2d_layout {
-    unsigned int extent[1];  // of all but the slowest dimension
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int extent;  // of all but the slowest dimension
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int scale_stride[2];
 };
 
@@ -128,14 +128,14 @@ dequantize_rows_flat_2d(const signed char* q_ptr,
     if (i < whole_to) {
         const auto q_vec = *reinterpret_cast<const BytePack<signed char, 8, 8>*>(q_ptr + i);
         Pack<__half, 8, 16> out_vec;
-        const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-        int c0 = (int)(i - q0 * layout.extent[0]);
+        const unsigned int q0 = (__umulhi(i, layout.magic) + i) >> layout.shift;
+        int c0 = (int)(i - q0 * layout.extent);
         int c1 = (int)q0;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
             const int scale_at = c0 * layout.scale_stride[0] + c1 * layout.scale_stride[1];
             dequantize_rows_element(q_vec.at[j], scale_ptr[scale_at], out_vec.at[j]);
-            if (++c0 == (int)layout.extent[0]) {
+            if (++c0 == (int)layout.extent) {
                 c0 = 0;
                 ++c1;
             }
@@ -145,8 +145,8 @@ dequantize_rows_flat_2d(const signed char* q_ptr,
     // Elements that are in no whole group, one a thread of the first block.
     const unsigned int e = whole_to + (255 - threadIdx.x);
     if (blockIdx.x == 0 && e < n) {
-        const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-        const int c0 = (int)(e - q0 * layout.extent[0]);
+        const unsigned int q0 = (__umulhi(e, layout.magic) + e) >> layout.shift;
+        const int c0 = (int)(e - q0 * layout.extent);
         const int c1 = (int)q0;
         const int scale_at = c0 * layout.scale_stride[0] + c1 * layout.scale_stride[1];
         dequantize_rows_element(q_ptr[e], scale_ptr[scale_at], out_ptr[e]);
@@ -308,12 +308,12 @@ dequantize_rows_rows_2d(const signed char* q_ptr, const float* scale_ptr, __half
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct dequantize_rows_rows_2d_64bit_layout {
-    long long out_stride[1];  // of out and q
-    long long scale_stride[1];
+    long long out_stride;  // of out and q
+    long long scale_stride;
     int width;  // elements along the fastest dimension
-    unsigned int extent[1];  // of groups in a row, then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int extent;  // of groups in a row
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
 // Rows, 8 elements of a row a thread. Offsets are 64-bit.
@@ -333,11 +333,11 @@ dequantize_rows_rows_2d_64bit(const signed char* q_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
+    const int c0 = (int)(t - q0 * layout.extent);
     const int c1 = (int)q0;
-    const long long out_at = c1 * layout.out_stride[0];
-    const long long scale_at = c1 * layout.scale_stride[0];
+    const long long out_at = c1 * layout.out_stride;
+    const long long scale_at = c1 * layout.scale_stride;
     const int i = 8 * c0;  // the first of this thread's 8 elements of the row
     wait_for_earlier_kernels();
     if (layout.width - i >= 8) {
@@ -361,12 +361,12 @@ dequantize_rows_rows_2d_64bit(const signed char* q_ptr,
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct dequantize_rows_rows_2d_64bit2_layout {
-    long long out_stride[1];  // of out and q
-    long long scale_stride[1];
+    long long out_stride;  // of out and q
+    long long scale_stride;
     int width;  // elements along the fastest dimension
-    unsigned int extent[1];  // of groups in a row, ceil((width + 7) / 8), then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int extent;  // of groups in a row, ceil((width + 7) / 8)
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
 // Rows, 8 elements of a row a thread. Offsets are 64-bit.
@@ -386,11 +386,11 @@ dequantize_rows_rows_2d_64bit2(const signed char* q_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
+    const int c0 = (int)(t - q0 * layout.extent);
     const int c1 = (int)q0;
-    const long long out_at = c1 * layout.out_stride[0];
-    const long long scale_at = c1 * layout.scale_stride[0];
+    const long long out_at = c1 * layout.out_stride;
+    const long long scale_at = c1 * layout.scale_stride;
     // Groups begin where the output is aligned; the first of a row may begin before it.
     // Unsigned: or NVVM splits the stores of groups.
     const unsigned int before = (unsigned int)(reinterpret_cast<unsigned long long>(out_ptr + out_at) / 2 % 8);
@@ -428,11 +428,11 @@ dequantize_rows_rows_2d_64bit3(const signed char* q_ptr, const float* scale_ptr,
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct dequantize_rows_rows_2d_64bit4_layout {
     long long width;  // elements along the fastest dimension
-    long long extent[1];  // of groups in a row, ceil((width + 7) / 8), then of the other dimensions
-    long long magic[1];  // 2^64 * (2^shift - extent) / extent + 1, in integers
-    long long shift[1];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
-    long long out_stride[1];  // of out and q
-    long long scale_stride[1];
+    long long extent;  // of groups in a row, ceil((width + 7) / 8)
+    long long magic;  // 2^64 * (2^shift - extent) / extent + 1, in integers
+    long long shift;  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
+    long long out_stride;  // of out and q
+    long long scale_stride;
 };
 
 // Rows, 8 elements of a row a thread. Indices are 64-bit.
@@ -451,11 +451,11 @@ dequantize_rows_rows_2d_64bit4(const signed char* q_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned long long q0 = (__umul64hi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const long long c0 = (long long)(t - q0 * layout.extent[0]);
+    const unsigned long long q0 = (__umul64hi(t, layout.magic) + t) >> layout.shift;
+    const long long c0 = (long long)(t - q0 * layout.extent);
     const long long c1 = (long long)q0;
-    const long long out_at = c1 * layout.out_stride[0];
-    const long long scale_at = c1 * layout.scale_stride[0];
+    const long long out_at = c1 * layout.out_stride;
+    const long long scale_at = c1 * layout.scale_stride;
     // Groups begin where the output is aligned; the first of a row may begin before it.
     // Unsigned: or NVVM splits the stores of groups.
     const unsigned int before = (unsigned int)(reinterpret_cast<unsigned long long>(out_ptr + out_at) / 2 % 8);
@@ -482,9 +482,9 @@ dequantize_rows_rows_2d_64bit4(const signed char* q_ptr,
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct dequantize_rows_flat_2d_64bit_layout {
-    long long extent[1];  // of all but the slowest dimension
-    long long magic[1];  // 2^64 * (2^shift - extent) / extent + 1, in integers
-    long long shift[1];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
+    long long extent;  // of all but the slowest dimension
+    long long magic;  // 2^64 * (2^shift - extent) / extent + 1, in integers
+    long long shift;  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
     long long scale_stride[2];
 };
 
@@ -506,14 +506,14 @@ dequantize_rows_flat_2d_64bit(const signed char* q_ptr,
     if (i < whole_to) {
         const auto q_vec = *reinterpret_cast<const BytePack<signed char, 8, 8>*>(q_ptr + i);
         Pack<__half, 8, 16> out_vec;
-        const unsigned long long q0 = (__umul64hi(i, layout.magic[0]) + i) >> layout.shift[0];
-        long long c0 = (long long)(i - q0 * layout.extent[0]);
+        const unsigned long long q0 = (__umul64hi(i, layout.magic) + i) >> layout.shift;
+        long long c0 = (long long)(i - q0 * layout.extent);
         long long c1 = (long long)q0;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
             const long long scale_at = c0 * layout.scale_stride[0] + c1 * layout.scale_stride[1];
             dequantize_rows_element(q_vec.at[j], scale_ptr[scale_at], out_vec.at[j]);
-            if (++c0 == layout.extent[0]) {
+            if (++c0 == layout.extent) {
                 c0 = 0;
                 ++c1;
             }
@@ -523,8 +523,8 @@ dequantize_rows_flat_2d_64bit(const signed char* q_ptr,
     // Elements that are in no whole group, one a thread of the first block.
     const long long e = whole_to + (255 - threadIdx.x);
     if (blockIdx.x == 0 && e < n) {
-        const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-        const long long c0 = (long long)(e - q0 * layout.extent[0]);
+        const unsigned long long q0 = (__umul64hi(e, layout.magic) + e) >> layout.shift;
+        const long long c0 = (long long)(e - q0 * layout.extent);
         const long long c1 = (long long)q0;
         const long long scale_at = c0 * layout.scale_stride[0] + c1 * layout.scale_stride[1];
         dequantize_rows_element(q_ptr[e], scale_ptr[scale_at], out_ptr[e]);
@@ -963,9 +963,9 @@ static int launch_dequantize_rows_flat_2d(const Arguments& a, const Space& space
     const auto& strides = space.strides;
     const long long n = shape[0] * shape[1];
     const dequantize_rows_flat_2d_layout layout = {
-        {(unsigned int)shape[0]},
-        {(unsigned int)kgen_magic(shape[0])},
-        {(unsigned int)kgen_shift(shape[0])},
+        (unsigned int)shape[0],
+        (unsigned int)kgen_magic(shape[0]),
+        (unsigned int)kgen_shift(shape[0]),
         {(int)((shape[0] != 1) ? strides[2][0] : 0), (int)((shape[1] != 1) ? strides[2][1] : 0)},
     };
     return launch(dequantize_rows_flat_2d, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
@@ -978,12 +978,12 @@ static int launch_dequantize_rows_rows_2d_64bit(const Arguments& a, const Space&
     const auto& strides = space.strides;
     const long long n = kgen_ceil_div(shape[0], 8) * shape[1];
     const dequantize_rows_rows_2d_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
-        {(shape[1] != 1) ? strides[2][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
+        (shape[1] != 1) ? strides[2][1] : 0,
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div(shape[0], 8)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 8))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 8))},
+        (unsigned int)kgen_ceil_div(shape[0], 8),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[0], 8)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[0], 8)),
     };
     return launch(dequantize_rows_rows_2d_64bit, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.q_ptr, a.scale_ptr, a.out_ptr, layout, (unsigned int)n);
@@ -995,12 +995,12 @@ static int launch_dequantize_rows_rows_2d_64bit2(const Arguments& a, const Space
     const auto& strides = space.strides;
     const long long n = kgen_ceil_div(shape[0] + 7, 8) * shape[1];
     const dequantize_rows_rows_2d_64bit2_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
-        {(shape[1] != 1) ? strides[2][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
+        (shape[1] != 1) ? strides[2][1] : 0,
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div(shape[0] + 7, 8)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0] + 7, 8))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0] + 7, 8))},
+        (unsigned int)kgen_ceil_div(shape[0] + 7, 8),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[0] + 7, 8)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[0] + 7, 8)),
     };
     return launch(dequantize_rows_rows_2d_64bit2, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.q_ptr, a.scale_ptr, a.out_ptr, layout, (unsigned int)n);
@@ -1013,11 +1013,11 @@ static int launch_dequantize_rows_rows_2d_64bit4(const Arguments& a, const Space
     const long long n = kgen_ceil_div(shape[0] + 7, 8) * shape[1];
     const dequantize_rows_rows_2d_64bit4_layout layout = {
         shape[0],
-        {kgen_ceil_div(shape[0] + 7, 8)},
-        {kgen_magic64(kgen_ceil_div(shape[0] + 7, 8))},
-        {kgen_shift(kgen_ceil_div(shape[0] + 7, 8))},
-        {(shape[1] != 1) ? strides[0][1] : 0},
-        {(shape[1] != 1) ? strides[2][1] : 0},
+        kgen_ceil_div(shape[0] + 7, 8),
+        kgen_magic64(kgen_ceil_div(shape[0] + 7, 8)),
+        kgen_shift(kgen_ceil_div(shape[0] + 7, 8)),
+        (shape[1] != 1) ? strides[0][1] : 0,
+        (shape[1] != 1) ? strides[2][1] : 0,
     };
     return launch(dequantize_rows_rows_2d_64bit4, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.q_ptr, a.scale_ptr, a.out_ptr, layout, n);
@@ -1029,9 +1029,9 @@ static int launch_dequantize_rows_flat_2d_64bit(const Arguments& a, const Space&
     const auto& strides = space.strides;
     const long long n = shape[0] * shape[1];
     const dequantize_rows_flat_2d_64bit_layout layout = {
-        {shape[0]},
-        {kgen_magic64(shape[0])},
-        {kgen_shift(shape[0])},
+        shape[0],
+        kgen_magic64(shape[0]),
+        kgen_shift(shape[0]),
         {(shape[0] != 1) ? strides[2][0] : 0, (shape[1] != 1) ? strides[2][1] : 0},
     };
     return launch(dequantize_rows_flat_2d_64bit, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,

@@ -106,11 +106,11 @@ embedding_weight_row(const long long ids_v,
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct embedding_row_batches_2d_layout {
-    unsigned int extent[1];  // of groups in a row, then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int out_stride[1];
-    int ids_stride[1];
+    unsigned int extent;  // of groups in a row
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    int out_stride;
+    int ids_stride;
 };
 
 // Rows, 2 times 8 elements of a row a thread, a block of threads apart.
@@ -140,11 +140,11 @@ embedding_row_batches_2d(const __nv_bfloat16* weight_ptr,
     #pragma unroll
     for (int k = 0; k < 2; ++k) {
         const unsigned int t = min(first + 128u * k, n - 1);
-        const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-        const int c0 = (int)(t - q0 * layout.extent[0]);
+        const unsigned int q0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
+        const int c0 = (int)(t - q0 * layout.extent);
         const int c1 = (int)q0;
-        out_at[k] = c1 * layout.out_stride[0];
-        ids_at[k] = c1 * layout.ids_stride[0];
+        out_at[k] = c1 * layout.out_stride;
+        ids_at[k] = c1 * layout.ids_stride;
         i[k] = 8 * c0;
         ids_v[k] = ids_ptr[ids_at[k]];
     }
@@ -521,11 +521,11 @@ static int launch_embedding_row_batches_2d(const Arguments& a, const Space& spac
     const auto& strides = space.strides;
     const long long n = kgen_ceil_div(shape[0], 8) * shape[1];
     const embedding_row_batches_2d_layout layout = {
-        {(unsigned int)kgen_ceil_div(shape[0], 8)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 8))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 8))},
-        {(int)((shape[1] != 1) ? strides[0][1] : 0)},
-        {(int)((shape[1] != 1) ? strides[1][1] : 0)},
+        (unsigned int)kgen_ceil_div(shape[0], 8),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[0], 8)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[0], 8)),
+        (int)((shape[1] != 1) ? strides[0][1] : 0),
+        (int)((shape[1] != 1) ? strides[1][1] : 0),
     };
     return launch(embedding_row_batches_2d, kgen_ceil_div(n, 256), 1, 128, true, a.stream,
                   a.weight_ptr, a.ids_ptr, a.out_ptr, a.weight_shape, layout, (unsigned int)n);

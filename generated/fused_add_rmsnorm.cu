@@ -124,7 +124,7 @@ fused_add_rmsnorm_element(const __nv_bfloat16 residual_v,
 
 // Where the rows lie; strides and steps in elements.
 struct fused_add_rmsnorm_reduce_regs4096_layout {
-    long long residual_stride[1];  // of residual, y and x
+    long long residual_stride;  // of residual, y and x
     int width;  // elements of a row
 };
 
@@ -144,9 +144,9 @@ fused_add_rmsnorm_reduce_regs4096(__nv_bfloat16* __restrict__ residual_ptr,
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
-    __nv_bfloat16* const residual_row = residual_ptr + row * layout.residual_stride[0];
-    __nv_bfloat16* const y_row = y_ptr + row * layout.residual_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.residual_stride[0];
+    __nv_bfloat16* const residual_row = residual_ptr + row * layout.residual_stride;
+    __nv_bfloat16* const y_row = y_ptr + row * layout.residual_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.residual_stride;
     wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> residual_vec[2];
@@ -556,7 +556,7 @@ static int launch_fused_add_rmsnorm_reduce_regs4096(const Arguments& a, const Sp
     const long long width = shape[0];
     const long long row_blocks = rows;
     const fused_add_rmsnorm_reduce_regs4096_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         (int)width,
     };
     return launch(fused_add_rmsnorm_reduce_regs4096, row_blocks, 1, 256, true, a.stream,

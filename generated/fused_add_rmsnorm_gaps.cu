@@ -88,8 +88,8 @@ fused_add_rmsnorm_gaps_element(const float weight_v,
 
 // Where the rows lie; strides and steps in elements.
 struct fused_add_rmsnorm_gaps_reduce_regs24_layout {
-    long long residual_stride[1];  // of residual and y
-    long long x_stride[1];
+    long long residual_stride;  // of residual and y
+    long long x_stride;
     int width;  // elements of a row
 };
 
@@ -110,9 +110,9 @@ fused_add_rmsnorm_gaps_reduce_regs24(float* __restrict__ residual_ptr,
     const bool live = blockIdx.x * 16u + threadIdx.x / 8 < n;  // the last block may have fewer rows
     const unsigned int row = live ? blockIdx.x * 16u + threadIdx.x / 8 : 0;
     const int width = live ? layout.width : 0;
-    float* const residual_row = residual_ptr + row * layout.residual_stride[0];
-    float* const y_row = y_ptr + row * layout.residual_stride[0];
-    const float* const x_row = x_ptr + row * layout.x_stride[0];
+    float* const residual_row = residual_ptr + row * layout.residual_stride;
+    float* const y_row = y_ptr + row * layout.residual_stride;
+    const float* const x_row = x_ptr + row * layout.x_stride;
     wait_for_earlier_kernels();
 
     float residual_in[3];
@@ -499,8 +499,8 @@ static int launch_fused_add_rmsnorm_gaps_reduce_regs24(const Arguments& a, const
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(rows, 16);
     const fused_add_rmsnorm_gaps_reduce_regs24_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
-        {(shape[1] != 1) ? strides[2][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
+        (shape[1] != 1) ? strides[2][1] : 0,
         (int)width,
     };
     return launch(fused_add_rmsnorm_gaps_reduce_regs24, row_blocks, 1, 128, true, a.stream,

@@ -319,9 +319,9 @@ struct fused_qk_norm_rope_cache_quant_reduce_regs64_layout {
     long long positions_stride[2];  // of positions and slot_mapping
     long long qkv_1_stride[2];  // of qkv_1 and qkv_2
     int width;  // elements of a row
-    unsigned int extent[1];  // of rows
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int extent;  // of rows
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
 // Rows of up to 64 elements, kept in registers: 16 rows a block, 8 threads a row.
@@ -368,8 +368,8 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
     const bool live = blockIdx.x * 16u + threadIdx.x / 8 < n;  // the last block may have fewer rows
     const unsigned int row = live ? blockIdx.x * 16u + threadIdx.x / 8 : 0;
     const int width = live ? layout.width : 0;
-    const unsigned int q0 = (__umulhi(row, layout.magic[0]) + row) >> layout.shift[0];
-    const unsigned int c0 = row - q0 * layout.extent[0];
+    const unsigned int q0 = (__umulhi(row, layout.magic) + row) >> layout.shift;
+    const unsigned int c0 = row - q0 * layout.extent;
     const unsigned int c1 = q0;
     const __nv_bfloat16* const qkv_1_row = qkv_1_ptr + c0 * layout.qkv_1_stride[0]
                                                      + c1 * layout.qkv_1_stride[1];
@@ -969,9 +969,9 @@ static int launch_fused_qk_norm_rope_cache_quant_reduce_regs64(const Arguments& 
         {(shape[1] != 1) ? strides[0][1] : 0, (shape[2] != 1) ? strides[0][2] : 0},
         {(shape[1] != 1) ? strides[4][1] : 0, (shape[2] != 1) ? strides[4][2] : 0},
         (int)width,
-        {(unsigned int)shape[1]},
-        {(unsigned int)kgen_magic(shape[1])},
-        {(unsigned int)kgen_shift(shape[1])},
+        (unsigned int)shape[1],
+        (unsigned int)kgen_magic(shape[1]),
+        (unsigned int)kgen_shift(shape[1]),
     };
     return launch(fused_qk_norm_rope_cache_quant_reduce_regs64, row_blocks, 1, 128, true, a.stream,
                   a.positions_ptr, a.slot_mapping_ptr, a.k_scale_ptr, a.v_scale_ptr, a.qkv_1_ptr, a.qkv_2_ptr,

@@ -158,9 +158,9 @@ gelu_any_rows_element(const __nv_bfloat16 x_v, const __nv_bfloat16 bias_v, __nv_
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct gelu_any_rows_flat_2d_layout {
-    unsigned int extent[1];  // of all but the slowest dimension
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int extent;  // of all but the slowest dimension
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int bias_stride[2];
 };
 
@@ -183,14 +183,14 @@ gelu_any_rows_flat_2d(const __nv_bfloat16* x_ptr,
     if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
         Pack<__nv_bfloat16, 8, 16> y_vec;
-        const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-        int c0 = (int)(i - q0 * layout.extent[0]);
+        const unsigned int q0 = (__umulhi(i, layout.magic) + i) >> layout.shift;
+        int c0 = (int)(i - q0 * layout.extent);
         int c1 = (int)q0;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
             const int bias_at = c0 * layout.bias_stride[0] + c1 * layout.bias_stride[1];
             gelu_any_rows_element(x_vec.at[j], bias_ptr[bias_at], y_vec.at[j]);
-            if (++c0 == (int)layout.extent[0]) {
+            if (++c0 == (int)layout.extent) {
                 c0 = 0;
                 ++c1;
             }
@@ -200,8 +200,8 @@ gelu_any_rows_flat_2d(const __nv_bfloat16* x_ptr,
     // Elements that are in no whole group, one a thread of the first block.
     const unsigned int e = whole_to + (255 - threadIdx.x);
     if (blockIdx.x == 0 && e < n) {
-        const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-        const int c0 = (int)(e - q0 * layout.extent[0]);
+        const unsigned int q0 = (__umulhi(e, layout.magic) + e) >> layout.shift;
+        const int c0 = (int)(e - q0 * layout.extent);
         const int c1 = (int)q0;
         const int bias_at = c0 * layout.bias_stride[0] + c1 * layout.bias_stride[1];
         gelu_any_rows_element(x_ptr[e], bias_ptr[bias_at], y_ptr[e]);
@@ -360,11 +360,11 @@ gelu_any_rows_rows_2d(const __nv_bfloat16* x_ptr, const __nv_bfloat16* bias_ptr,
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct gelu_any_rows_rows_2d_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     int width;  // elements along the fastest dimension
-    unsigned int extent[1];  // of groups in a row, then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int extent;  // of groups in a row
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
 // Rows, 8 elements of a row a thread. Offsets are 64-bit.
@@ -383,10 +383,10 @@ gelu_any_rows_rows_2d_64bit(const __nv_bfloat16* x_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
+    const int c0 = (int)(t - q0 * layout.extent);
     const int c1 = (int)q0;
-    const long long y_at = c1 * layout.y_stride[0];
+    const long long y_at = c1 * layout.y_stride;
     const int i = 8 * c0;  // the first of this thread's 8 elements of the row
     wait_for_earlier_kernels();
     if (layout.width - i >= 8) {
@@ -410,11 +410,11 @@ gelu_any_rows_rows_2d_64bit(const __nv_bfloat16* x_ptr,
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct gelu_any_rows_rows_2d_64bit2_layout {
     long long bias_inside[2];  // lowest offset + 8, highest offset - 15: whole blocks lie between
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     int width;  // elements along the fastest dimension
-    unsigned int extent[1];  // of groups in a row, ceil((width + 7) / 8), then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int extent;  // of groups in a row, ceil((width + 7) / 8)
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
 // Rows, 8 elements of a row a thread. Offsets are 64-bit.
@@ -434,10 +434,10 @@ gelu_any_rows_rows_2d_64bit2(const __nv_bfloat16* x_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
+    const int c0 = (int)(t - q0 * layout.extent);
     const int c1 = (int)q0;
-    const long long y_at = c1 * layout.y_stride[0];
+    const long long y_at = c1 * layout.y_stride;
     // Groups begin where the output is aligned; the first of a row may begin before it.
     // Unsigned: or NVVM splits the stores of groups.
     const unsigned int before = (unsigned int)(reinterpret_cast<unsigned long long>(y_ptr + y_at) / 2 % 8);
@@ -477,10 +477,10 @@ gelu_any_rows_rows_2d_64bit3(const __nv_bfloat16* x_ptr, const __nv_bfloat16* bi
 struct gelu_any_rows_rows_2d_64bit4_layout {
     long long bias_inside[2];  // lowest offset + 8, highest offset - 15: whole blocks lie between
     long long width;  // elements along the fastest dimension
-    long long extent[1];  // of groups in a row, ceil((width + 7) / 8), then of the other dimensions
-    long long magic[1];  // 2^64 * (2^shift - extent) / extent + 1, in integers
-    long long shift[1];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
-    long long y_stride[1];  // of y and x
+    long long extent;  // of groups in a row, ceil((width + 7) / 8)
+    long long magic;  // 2^64 * (2^shift - extent) / extent + 1, in integers
+    long long shift;  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
+    long long y_stride;  // of y and x
 };
 
 // Rows, 8 elements of a row a thread. Indices are 64-bit.
@@ -499,10 +499,10 @@ gelu_any_rows_rows_2d_64bit4(const __nv_bfloat16* x_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned long long q0 = (__umul64hi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const long long c0 = (long long)(t - q0 * layout.extent[0]);
+    const unsigned long long q0 = (__umul64hi(t, layout.magic) + t) >> layout.shift;
+    const long long c0 = (long long)(t - q0 * layout.extent);
     const long long c1 = (long long)q0;
-    const long long y_at = c1 * layout.y_stride[0];
+    const long long y_at = c1 * layout.y_stride;
     // Groups begin where the output is aligned; the first of a row may begin before it.
     // Unsigned: or NVVM splits the stores of groups.
     const unsigned int before = (unsigned int)(reinterpret_cast<unsigned long long>(y_ptr + y_at) / 2 % 8);
@@ -530,11 +530,11 @@ gelu_any_rows_rows_2d_64bit4(const __nv_bfloat16* x_ptr,
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct gelu_any_rows_rows_2d_64bit5_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     int width;  // elements along the fastest dimension
-    unsigned int extent[1];  // of groups in a row, ceil((width + 7) / 8), then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int extent;  // of groups in a row, ceil((width + 7) / 8)
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
 // Rows, 8 elements of a row a thread. Offsets are 64-bit.
@@ -554,10 +554,10 @@ gelu_any_rows_rows_2d_64bit5(const __nv_bfloat16* x_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
+    const int c0 = (int)(t - q0 * layout.extent);
     const int c1 = (int)q0;
-    const long long y_at = c1 * layout.y_stride[0];
+    const long long y_at = c1 * layout.y_stride;
     // Groups begin where the output is aligned; the first of a row may begin before it.
     // Unsigned: or NVVM splits the stores of groups.
     const unsigned int before = (unsigned int)(reinterpret_cast<unsigned long long>(y_ptr + y_at) / 2 % 8);
@@ -583,9 +583,9 @@ gelu_any_rows_rows_2d_64bit5(const __nv_bfloat16* x_ptr,
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct gelu_any_rows_flat_2d_64bit_layout {
-    long long extent[1];  // of all but the slowest dimension
-    long long magic[1];  // 2^64 * (2^shift - extent) / extent + 1, in integers
-    long long shift[1];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
+    long long extent;  // of all but the slowest dimension
+    long long magic;  // 2^64 * (2^shift - extent) / extent + 1, in integers
+    long long shift;  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
     long long bias_stride[2];
 };
 
@@ -607,14 +607,14 @@ gelu_any_rows_flat_2d_64bit(const __nv_bfloat16* x_ptr,
     if (i < whole_to) {
         const auto x_vec = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_ptr + i);
         Pack<__nv_bfloat16, 8, 16> y_vec;
-        const unsigned long long q0 = (__umul64hi(i, layout.magic[0]) + i) >> layout.shift[0];
-        long long c0 = (long long)(i - q0 * layout.extent[0]);
+        const unsigned long long q0 = (__umul64hi(i, layout.magic) + i) >> layout.shift;
+        long long c0 = (long long)(i - q0 * layout.extent);
         long long c1 = (long long)q0;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
             const long long bias_at = c0 * layout.bias_stride[0] + c1 * layout.bias_stride[1];
             gelu_any_rows_element(x_vec.at[j], bias_ptr[bias_at], y_vec.at[j]);
-            if (++c0 == layout.extent[0]) {
+            if (++c0 == layout.extent) {
                 c0 = 0;
                 ++c1;
             }
@@ -624,8 +624,8 @@ gelu_any_rows_flat_2d_64bit(const __nv_bfloat16* x_ptr,
     // Elements that are in no whole group, one a thread of the first block.
     const long long e = whole_to + (255 - threadIdx.x);
     if (blockIdx.x == 0 && e < n) {
-        const unsigned long long q0 = (__umul64hi(e, layout.magic[0]) + e) >> layout.shift[0];
-        const long long c0 = (long long)(e - q0 * layout.extent[0]);
+        const unsigned long long q0 = (__umul64hi(e, layout.magic) + e) >> layout.shift;
+        const long long c0 = (long long)(e - q0 * layout.extent);
         const long long c1 = (long long)q0;
         const long long bias_at = c0 * layout.bias_stride[0] + c1 * layout.bias_stride[1];
         gelu_any_rows_element(x_ptr[e], bias_ptr[bias_at], y_ptr[e]);
@@ -636,10 +636,10 @@ gelu_any_rows_flat_2d_64bit(const __nv_bfloat16* x_ptr,
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct gelu_any_rows_rows_2d_64bit6_layout {
     long long width;  // elements along the fastest dimension
-    long long extent[1];  // of groups in a row, ceil((width + 7) / 8), then of the other dimensions
-    long long magic[1];  // 2^64 * (2^shift - extent) / extent + 1, in integers
-    long long shift[1];  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
-    long long y_stride[1];  // of y and x
+    long long extent;  // of groups in a row, ceil((width + 7) / 8)
+    long long magic;  // 2^64 * (2^shift - extent) / extent + 1, in integers
+    long long shift;  // ceil(log2(extent)); x / extent == (__umul64hi(x, magic) + x) >> shift for x < 2^63
+    long long y_stride;  // of y and x
 };
 
 // Rows, 8 elements of a row a thread. Indices are 64-bit.
@@ -658,10 +658,10 @@ gelu_any_rows_rows_2d_64bit6(const __nv_bfloat16* x_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned long long q0 = (__umul64hi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const long long c0 = (long long)(t - q0 * layout.extent[0]);
+    const unsigned long long q0 = (__umul64hi(t, layout.magic) + t) >> layout.shift;
+    const long long c0 = (long long)(t - q0 * layout.extent);
     const long long c1 = (long long)q0;
-    const long long y_at = c1 * layout.y_stride[0];
+    const long long y_at = c1 * layout.y_stride;
     // Groups begin where the output is aligned; the first of a row may begin before it.
     // Unsigned: or NVVM splits the stores of groups.
     const unsigned int before = (unsigned int)(reinterpret_cast<unsigned long long>(y_ptr + y_at) / 2 % 8);
@@ -1117,9 +1117,9 @@ static int launch_gelu_any_rows_flat_2d(const Arguments& a, const Space& space)
     const auto& strides = space.strides;
     const long long n = shape[0] * shape[1];
     const gelu_any_rows_flat_2d_layout layout = {
-        {(unsigned int)shape[0]},
-        {(unsigned int)kgen_magic(shape[0])},
-        {(unsigned int)kgen_shift(shape[0])},
+        (unsigned int)shape[0],
+        (unsigned int)kgen_magic(shape[0]),
+        (unsigned int)kgen_shift(shape[0]),
         {(int)((shape[0] != 1) ? strides[2][0] : 0), (int)((shape[1] != 1) ? strides[2][1] : 0)},
     };
     return launch(gelu_any_rows_flat_2d, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
@@ -1132,11 +1132,11 @@ static int launch_gelu_any_rows_rows_2d_64bit(const Arguments& a, const Space& s
     const auto& strides = space.strides;
     const long long n = kgen_ceil_div(shape[0], 8) * shape[1];
     const gelu_any_rows_rows_2d_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div(shape[0], 8)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 8))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 8))},
+        (unsigned int)kgen_ceil_div(shape[0], 8),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[0], 8)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[0], 8)),
     };
     return launch(gelu_any_rows_rows_2d_64bit, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.x_ptr, a.bias_ptr, a.y_ptr, layout, (unsigned int)n);
@@ -1150,11 +1150,11 @@ static int launch_gelu_any_rows_rows_2d_64bit2(const Arguments& a, const Space& 
     const gelu_any_rows_rows_2d_64bit2_layout layout = {
         {(kgen_min((shape[0] - 1) * strides[2][0], 0) + kgen_min((shape[1] - 1) * strides[2][1], 0)) + 8,
             (kgen_max((shape[0] - 1) * strides[2][0], 0) + kgen_max((shape[1] - 1) * strides[2][1], 0)) - 15},
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div(shape[0] + 7, 8)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0] + 7, 8))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0] + 7, 8))},
+        (unsigned int)kgen_ceil_div(shape[0] + 7, 8),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[0] + 7, 8)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[0] + 7, 8)),
     };
     return launch(gelu_any_rows_rows_2d_64bit2, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.x_ptr, a.bias_ptr, a.y_ptr, layout, (unsigned int)n);
@@ -1169,10 +1169,10 @@ static int launch_gelu_any_rows_rows_2d_64bit4(const Arguments& a, const Space& 
         {(kgen_min((shape[0] - 1) * strides[2][0], 0) + kgen_min((shape[1] - 1) * strides[2][1], 0)) + 8,
             (kgen_max((shape[0] - 1) * strides[2][0], 0) + kgen_max((shape[1] - 1) * strides[2][1], 0)) - 15},
         shape[0],
-        {kgen_ceil_div(shape[0] + 7, 8)},
-        {kgen_magic64(kgen_ceil_div(shape[0] + 7, 8))},
-        {kgen_shift(kgen_ceil_div(shape[0] + 7, 8))},
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        kgen_ceil_div(shape[0] + 7, 8),
+        kgen_magic64(kgen_ceil_div(shape[0] + 7, 8)),
+        kgen_shift(kgen_ceil_div(shape[0] + 7, 8)),
+        (shape[1] != 1) ? strides[0][1] : 0,
     };
     return launch(gelu_any_rows_rows_2d_64bit4, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.x_ptr, a.bias_ptr, a.y_ptr, layout, n);
@@ -1184,11 +1184,11 @@ static int launch_gelu_any_rows_rows_2d_64bit5(const Arguments& a, const Space& 
     const auto& strides = space.strides;
     const long long n = kgen_ceil_div(shape[0] + 7, 8) * shape[1];
     const gelu_any_rows_rows_2d_64bit5_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div(shape[0] + 7, 8)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0] + 7, 8))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0] + 7, 8))},
+        (unsigned int)kgen_ceil_div(shape[0] + 7, 8),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[0] + 7, 8)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[0] + 7, 8)),
     };
     return launch(gelu_any_rows_rows_2d_64bit5, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.x_ptr, a.bias_ptr, a.y_ptr, layout, (unsigned int)n);
@@ -1200,9 +1200,9 @@ static int launch_gelu_any_rows_flat_2d_64bit(const Arguments& a, const Space& s
     const auto& strides = space.strides;
     const long long n = shape[0] * shape[1];
     const gelu_any_rows_flat_2d_64bit_layout layout = {
-        {shape[0]},
-        {kgen_magic64(shape[0])},
-        {kgen_shift(shape[0])},
+        shape[0],
+        kgen_magic64(shape[0]),
+        kgen_shift(shape[0]),
         {(shape[0] != 1) ? strides[2][0] : 0, (shape[1] != 1) ? strides[2][1] : 0},
     };
     return launch(gelu_any_rows_flat_2d_64bit, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,
@@ -1216,10 +1216,10 @@ static int launch_gelu_any_rows_rows_2d_64bit6(const Arguments& a, const Space& 
     const long long n = kgen_ceil_div(shape[0] + 7, 8) * shape[1];
     const gelu_any_rows_rows_2d_64bit6_layout layout = {
         shape[0],
-        {kgen_ceil_div(shape[0] + 7, 8)},
-        {kgen_magic64(kgen_ceil_div(shape[0] + 7, 8))},
-        {kgen_shift(kgen_ceil_div(shape[0] + 7, 8))},
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        kgen_ceil_div(shape[0] + 7, 8),
+        kgen_magic64(kgen_ceil_div(shape[0] + 7, 8)),
+        kgen_shift(kgen_ceil_div(shape[0] + 7, 8)),
+        (shape[1] != 1) ? strides[0][1] : 0,
     };
     return launch(gelu_any_rows_rows_2d_64bit6, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.x_ptr, a.bias_ptr, a.y_ptr, layout, n);

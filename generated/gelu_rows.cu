@@ -80,10 +80,10 @@ gelu_rows_element(const __half x_v, const __half bias_v, __half& y_v)
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct gelu_rows_rows_2d_layout {
     int width;  // elements along the fastest dimension
-    unsigned int extent[1];  // of groups in a row, then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int y_stride[1];  // of y and x
+    unsigned int extent;  // of groups in a row
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    int y_stride;  // of y and x
 };
 
 // Rows, 8 elements of a row a thread.
@@ -102,10 +102,10 @@ gelu_rows_rows_2d(const __half* x_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
+    const int c0 = (int)(t - q0 * layout.extent);
     const int c1 = (int)q0;
-    const int y_at = c1 * layout.y_stride[0];
+    const int y_at = c1 * layout.y_stride;
     const int i = 8 * c0;  // the first of this thread's 8 elements of the row
     wait_for_earlier_kernels();
     if (layout.width - i >= 8) {
@@ -477,10 +477,10 @@ static int launch_gelu_rows_rows_2d(const Arguments& a, const Space& space)
     const long long n = kgen_ceil_div(shape[0], 8) * shape[1];
     const gelu_rows_rows_2d_layout layout = {
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div(shape[0], 8)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 8))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 8))},
-        {(int)((shape[1] != 1) ? strides[0][1] : 0)},
+        (unsigned int)kgen_ceil_div(shape[0], 8),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[0], 8)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[0], 8)),
+        (int)((shape[1] != 1) ? strides[0][1] : 0),
     };
     return launch(gelu_rows_rows_2d, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.x_ptr, a.bias_ptr, a.y_ptr, layout, (unsigned int)n);

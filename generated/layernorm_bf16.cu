@@ -129,7 +129,7 @@ layernorm_bf16_element(const __nv_bfloat16 x_v,
 
 // Where the rows lie; strides and steps in elements.
 struct layernorm_bf16_reduce_regs4096_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     int width;  // elements of a row
 };
 
@@ -149,8 +149,8 @@ layernorm_bf16_reduce_regs4096(const __nv_bfloat16* x_ptr,
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
@@ -586,7 +586,7 @@ static int launch_layernorm_bf16_reduce_regs4096(const Arguments& a, const Space
     const long long width = shape[0];
     const long long row_blocks = rows;
     const layernorm_bf16_reduce_regs4096_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         (int)width,
     };
     return launch(layernorm_bf16_reduce_regs4096, row_blocks, 1, 128, true, a.stream,

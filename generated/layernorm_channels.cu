@@ -128,16 +128,16 @@ layernorm_channels_element(const __nv_bfloat16 x_v,
 
 // Where the columns lie; strides and steps in elements.
 struct layernorm_channels_columns_regs96_layout {
-    long long y_stride[1];  // of the other kept dimensions
+    long long y_stride;  // of the other kept dimensions
     int height;  // elements of a column
     unsigned int groups;  // of 8 neighbouring columns
-    int y_step[1];  // down a column
-    int x_step[1];  // down a column
-    int weight_step[1];  // down a column
-    int bias_step[1];  // down a column
-    unsigned int extent[1];  // of groups of columns, then of other kept dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    int y_step;  // down a column
+    int x_step;  // down a column
+    int weight_step;  // down a column
+    int bias_step;  // down a column
+    unsigned int extent;  // of groups of columns
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
 // Columns of 81 to 96 elements, kept in registers: 128 a block, 8 a thread, 16 threads for each.
@@ -159,12 +159,12 @@ layernorm_channels_columns_regs96(const __nv_bfloat16* x_ptr,
     const unsigned int first = blockIdx.x * 16u + across;
     const bool live = first < layout.groups;  // other threads compute the first group again, and write nothing
     const unsigned int number = live ? first : 0;  // of a group of columns
-    const unsigned int q0 = (__umulhi(number, layout.magic[0]) + number) >> layout.shift[0];
-    const unsigned int c0 = number - q0 * layout.extent[0];
+    const unsigned int q0 = (__umulhi(number, layout.magic) + number) >> layout.shift;
+    const unsigned int c0 = number - q0 * layout.extent;
     const unsigned int c1 = q0;
     const int column = 8 * c0;
-    __nv_bfloat16* const y_column = y_ptr + column + c1 * layout.y_stride[0];
-    const __nv_bfloat16* const x_column = x_ptr + column + c1 * layout.y_stride[0];
+    __nv_bfloat16* const y_column = y_ptr + column + c1 * layout.y_stride;
+    const __nv_bfloat16* const x_column = x_ptr + column + c1 * layout.y_stride;
     wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[6];
@@ -172,7 +172,7 @@ layernorm_channels_columns_regs96(const __nv_bfloat16* x_ptr,
     for (int v = 0; v < 6; ++v) {
         const int i = v * 16 + down;
         if (i < layout.height) {
-            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_column + i * layout.x_step[0]);
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_column + i * layout.x_step);
         }
     }
 
@@ -279,15 +279,15 @@ layernorm_channels_columns_regs96(const __nv_bfloat16* x_ptr,
         const int i = v * 16 + down;
         if (v < 5 || i < layout.height) {
             keep_packed(x_vec[v]);
-            const __nv_bfloat16 weight_in = weight_ptr[i * layout.weight_step[0]];
-            const __nv_bfloat16 bias_in = bias_ptr[i * layout.bias_step[0]];
+            const __nv_bfloat16 weight_in = weight_ptr[i * layout.weight_step];
+            const __nv_bfloat16 bias_in = bias_ptr[i * layout.bias_step];
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
                 layernorm_channels_element(extract(x_vec[v], j), weight_in, bias_in, mean_v[j],
                                            rsqrt_v[j], y_vec.at[j]);
             }
-            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_column + i * layout.y_step[0]) = y_vec;
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_column + i * layout.y_step) = y_vec;
         }
     }
     let_next_kernel_start();
@@ -646,16 +646,16 @@ static int launch_layernorm_channels_columns_regs96(const Arguments& a, const Sp
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(kgen_ceil_div(shape[1], 8) * shape[2], 16);
     const layernorm_channels_columns_regs96_layout layout = {
-        {(shape[2] != 1) ? strides[0][2] : 0},
+        (shape[2] != 1) ? strides[0][2] : 0,
         (int)width,
         (unsigned int)(kgen_ceil_div(shape[1], 8) * shape[2]),
-        {(int)((shape[0] > 1) ? strides[0][0] : 0)},
-        {(int)((shape[0] > 1) ? strides[1][0] : 0)},
-        {(int)((shape[0] > 1) ? strides[2][0] : 0)},
-        {(int)((shape[0] > 1) ? strides[3][0] : 0)},
-        {(unsigned int)kgen_ceil_div(shape[1], 8)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[1], 8))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[1], 8))},
+        (int)((shape[0] > 1) ? strides[0][0] : 0),
+        (int)((shape[0] > 1) ? strides[1][0] : 0),
+        (int)((shape[0] > 1) ? strides[2][0] : 0),
+        (int)((shape[0] > 1) ? strides[3][0] : 0),
+        (unsigned int)kgen_ceil_div(shape[1], 8),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[1], 8)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[1], 8)),
     };
     return launch(layernorm_channels_columns_regs96, row_blocks, 1, 256, true, a.stream,
                   a.x_ptr, a.weight_ptr, a.bias_ptr, a.y_ptr, a.eps_v, layout);

@@ -309,7 +309,7 @@ layernorm_persistent_element(const __nv_bfloat16 x_v,
 
 // Where the rows lie; strides and steps in elements.
 struct layernorm_persistent_reduce_regs131072_persistent_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     int width;  // elements of a row
 };
 
@@ -358,8 +358,8 @@ layernorm_persistent_reduce_regs131072_persistent(const __nv_bfloat16* x_ptr,
         if (rank == 0 && threadIdx.x == 0) {
             next_row = gridDim.x / 8 + atomicInc(next_row_counter, n - 1);  // wraps to 0 for the next launch
         }
-        __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-        const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+        __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+        const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
 
         Pack<__nv_bfloat16, 8, 16> x_vec[8];
         #pragma unroll
@@ -844,7 +844,7 @@ static int launch_layernorm_persistent_reduce_regs131072_persistent(const Argume
     const long long width = shape[0];
     const long long row_blocks = rows * 8;
     const layernorm_persistent_reduce_regs131072_persistent_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         (int)width,
     };
     const Scratch scratch1 = {a.scratch};

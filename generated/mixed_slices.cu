@@ -51,11 +51,11 @@ mixed_slices_element(const float a_v, const __half b_v, const int c_v, float& ou
 struct mixed_slices_rows_2d_layout {
     int a_inside[2];  // lowest offset, highest offset - 7: whole groups lie between
     int width;  // elements along the fastest dimension
-    unsigned int extent[1];  // of groups in a row, then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int out_stride[1];  // of out, b and c
-    int a_stride[1];
+    unsigned int extent;  // of groups in a row
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    int out_stride;  // of out, b and c
+    int a_stride;
 };
 
 // Rows, 4 elements of a row a thread.
@@ -77,11 +77,11 @@ mixed_slices_rows_2d(const float* a_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
+    const int c0 = (int)(t - q0 * layout.extent);
     const int c1 = (int)q0;
-    const int out_at = c1 * layout.out_stride[0];
-    const int a_at = c1 * layout.a_stride[0];
+    const int out_at = c1 * layout.out_stride;
+    const int a_at = c1 * layout.a_stride;
     const int i = 4 * c0;  // the first of this thread's 4 elements of the row
     // What is loaded around a group reaches beyond the array only at its ends.
     const bool inside = a_at + i * 2 >= layout.a_inside[0] && a_at + i * 2 <= layout.a_inside[1];
@@ -466,11 +466,11 @@ static int launch_mixed_slices_rows_2d(const Arguments& a, const Space& space)
         {(int)(kgen_min((shape[0] - 1) * strides[1][0], 0) + kgen_min((shape[1] - 1) * strides[1][1], 0)),
             (int)((kgen_max((shape[0] - 1) * strides[1][0], 0) + kgen_max((shape[1] - 1) * strides[1][1], 0)) - 7)},
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div(shape[0], 4)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 4))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 4))},
-        {(int)((shape[1] != 1) ? strides[0][1] : 0)},
-        {(int)((shape[1] != 1) ? strides[1][1] : 0)},
+        (unsigned int)kgen_ceil_div(shape[0], 4),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[0], 4)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[0], 4)),
+        (int)((shape[1] != 1) ? strides[0][1] : 0),
+        (int)((shape[1] != 1) ? strides[1][1] : 0),
     };
     return launch(mixed_slices_rows_2d, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.a_ptr, a.b_ptr, a.c_ptr, a.out_ptr, layout, (unsigned int)n);

@@ -86,9 +86,9 @@ normalize_channels_last_element(const int image_v, const float mu_v, const float
 
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct normalize_channels_last_flat_2d_layout {
-    unsigned int extent[1];  // of all but the slowest dimension
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    unsigned int extent;  // of all but the slowest dimension
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
     int mu_stride[2];  // of mu and sigma
 };
 
@@ -112,15 +112,15 @@ normalize_channels_last_flat_2d(const unsigned char* image_ptr,
     if (i < whole_to) {
         const auto image_vec = *reinterpret_cast<const BytePack<unsigned char, 8, 8>*>(image_ptr + i);
         Pack<__half, 8, 16> out_vec;
-        const unsigned int q0 = (__umulhi(i, layout.magic[0]) + i) >> layout.shift[0];
-        int c0 = (int)(i - q0 * layout.extent[0]);
+        const unsigned int q0 = (__umulhi(i, layout.magic) + i) >> layout.shift;
+        int c0 = (int)(i - q0 * layout.extent);
         int c1 = (int)q0;
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
             const int mu_at = c0 * layout.mu_stride[0] + c1 * layout.mu_stride[1];
             normalize_channels_last_element(image_vec.at[j], mu_ptr[mu_at], sigma_ptr[mu_at],
                                             out_vec.at[j]);
-            if (++c0 == (int)layout.extent[0]) {
+            if (++c0 == (int)layout.extent) {
                 c0 = 0;
                 ++c1;
             }
@@ -130,8 +130,8 @@ normalize_channels_last_flat_2d(const unsigned char* image_ptr,
     // Elements that are in no whole group, one a thread of the first block.
     const unsigned int e = whole_to + (255 - threadIdx.x);
     if (blockIdx.x == 0 && e < n) {
-        const unsigned int q0 = (__umulhi(e, layout.magic[0]) + e) >> layout.shift[0];
-        const int c0 = (int)(e - q0 * layout.extent[0]);
+        const unsigned int q0 = (__umulhi(e, layout.magic) + e) >> layout.shift;
+        const int c0 = (int)(e - q0 * layout.extent);
         const int c1 = (int)q0;
         const int mu_at = c0 * layout.mu_stride[0] + c1 * layout.mu_stride[1];
         normalize_channels_last_element(image_ptr[e], mu_ptr[mu_at], sigma_ptr[mu_at],
@@ -493,9 +493,9 @@ static int launch_normalize_channels_last_flat_2d(const Arguments& a, const Spac
     const auto& strides = space.strides;
     const long long n = shape[0] * shape[1];
     const normalize_channels_last_flat_2d_layout layout = {
-        {(unsigned int)shape[0]},
-        {(unsigned int)kgen_magic(shape[0])},
-        {(unsigned int)kgen_shift(shape[0])},
+        (unsigned int)shape[0],
+        (unsigned int)kgen_magic(shape[0]),
+        (unsigned int)kgen_shift(shape[0]),
         {(int)((shape[0] != 1) ? strides[2][0] : 0), (int)((shape[1] != 1) ? strides[2][1] : 0)},
     };
     return launch(normalize_channels_last_flat_2d, kgen_ceil_div(n, 2048), 1, 256, true, a.stream,

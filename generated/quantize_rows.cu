@@ -185,8 +185,8 @@ quantize_rows_element(const __nv_bfloat16 x_v,
 
 // Where the rows lie; strides and steps in elements.
 struct quantize_rows_reduce_regs4096_layout {
-    long long scale_stride[1];
-    long long q_stride[1];  // of q and x
+    long long scale_stride;
+    long long q_stride;  // of q and x
     int width;  // elements of a row
 };
 
@@ -204,8 +204,8 @@ quantize_rows_reduce_regs4096(const __nv_bfloat16* x_ptr,
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
-    signed char* const q_row = q_ptr + row * layout.q_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.q_stride[0];
+    signed char* const q_row = q_ptr + row * layout.q_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.q_stride;
     wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
@@ -272,7 +272,7 @@ quantize_rows_reduce_regs4096(const __nv_bfloat16* x_ptr,
     }
 
     if (thread == 0) {
-        scale_ptr[row * layout.scale_stride[0]] = scale_out;
+        scale_ptr[row * layout.scale_stride] = scale_out;
     }
     let_next_kernel_start();
 }
@@ -616,8 +616,8 @@ static int launch_quantize_rows_reduce_regs4096(const Arguments& a, const Space&
     const long long width = shape[0];
     const long long row_blocks = rows;
     const quantize_rows_reduce_regs4096_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
-        {(shape[1] != 1) ? strides[1][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
+        (shape[1] != 1) ? strides[1][1] : 0,
         (int)width,
     };
     return launch(quantize_rows_reduce_regs4096, row_blocks, 1, 128, true, a.stream,

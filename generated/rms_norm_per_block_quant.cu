@@ -243,10 +243,10 @@ rms_norm_per_block_quant_element(const float y_v,
 
 // Where the rows lie; strides and steps in elements.
 struct rms_norm_per_block_quant_reduce_regs8192_layout {
-    long long scale_stride[1];
-    long long out_1_stride[1];  // of out_1 and x_1
+    long long scale_stride;
+    long long out_1_stride;  // of out_1 and x_1
     int width;  // elements of a row
-    int scale_step[1];  // along a row, beyond its fastest dimension
+    int scale_step;  // along a row, beyond its fastest dimension
 };
 
 // Rows of up to 8192 elements, kept in registers: 256 threads a row.
@@ -266,9 +266,9 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
-    float* const scale_row = scale_ptr + row * layout.scale_stride[0];
-    __nv_fp8_e4m3* const out_1_row = out_1_ptr + row * layout.out_1_stride[0];
-    const __nv_bfloat16* const x_1_row = x_1_ptr + row * layout.out_1_stride[0];
+    float* const scale_row = scale_ptr + row * layout.scale_stride;
+    __nv_fp8_e4m3* const out_1_row = out_1_ptr + row * layout.out_1_stride;
+    const __nv_bfloat16* const x_1_row = x_1_ptr + row * layout.out_1_stride;
     const bool has_segment = 128 * (thread / 4) < layout.width;  // all groups of a thread are in one
     wait_for_earlier_kernels();
 
@@ -366,7 +366,7 @@ rms_norm_per_block_quant_reduce_regs8192(float* __restrict__ scale_ptr,
 
     if (has_segment && thread % 4 == 0) {  // once for each segment
         const int i = 128 * (thread / 4);
-        scale_row[i / 128 * layout.scale_step[0]] = scale_out;
+        scale_row[i / 128 * layout.scale_step] = scale_out;
     }
     let_next_kernel_start();
 }
@@ -712,10 +712,10 @@ static int launch_rms_norm_per_block_quant_reduce_regs8192(const Arguments& a, c
     const long long width = shape[0] * shape[1];
     const long long row_blocks = rows;
     const rms_norm_per_block_quant_reduce_regs8192_layout layout = {
-        {(shape[2] != 1) ? strides[0][2] : 0},
-        {(shape[2] != 1) ? strides[1][2] : 0},
+        (shape[2] != 1) ? strides[0][2] : 0,
+        (shape[2] != 1) ? strides[1][2] : 0,
         (int)width,
-        {(int)((shape[1] > 1) ? strides[0][1] : 0)},
+        (int)((shape[1] > 1) ? strides[0][1] : 0),
     };
     return launch(rms_norm_per_block_quant_reduce_regs8192, row_blocks, 1, 256, true, a.stream,
                   a.scale_ptr, a.x_1_ptr, a.weight_1_ptr, a.out_1_ptr, a.epsilon_v, layout);

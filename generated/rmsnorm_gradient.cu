@@ -210,7 +210,7 @@ rmsnorm_gradient_weight_grad_pass(const float weight_grad_partials_v, Sum<float>
 
 // Where the rows lie; strides and steps in elements.
 struct rmsnorm_gradient_x_grad_rows_columns4096_layout {
-    long long x_grad_stride[1];  // of x_grad, x and y_grad
+    long long x_grad_stride;  // of x_grad, x and y_grad
 };
 
 // Rows of 4096 elements, kept in registers: each block takes every gridDim.x-th row, and adds up its columns.
@@ -235,9 +235,9 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
     __shared__ Sum<float> mean_warp_partials[2][8];
     __shared__ Sum<float> sum_warp_partials[2][8];
     float weight_f32_kept[2][8];
-    const __nv_bfloat16* x_ahead = x_ptr + blockIdx.x * layout.x_grad_stride[0];
+    const __nv_bfloat16* x_ahead = x_ptr + blockIdx.x * layout.x_grad_stride;
     Pack<__nv_bfloat16, 8, 16> x_next[2];
-    const __nv_bfloat16* y_grad_ahead = y_grad_ptr + blockIdx.x * layout.x_grad_stride[0];
+    const __nv_bfloat16* y_grad_ahead = y_grad_ptr + blockIdx.x * layout.x_grad_stride;
     Pack<__nv_bfloat16, 8, 16> y_grad_next[2];
     wait_for_earlier_kernels();
     #pragma unroll
@@ -259,10 +259,10 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
     // Warps exchange states in one of two sets of slots: some may still read those of the row before.
     for (unsigned int row = blockIdx.x, set = 0; row < n; row += gridDim.x, set = 1 - set) {
         if (threadIdx.x == 0 && row + 2 * gridDim.x < n) {
-            prefetch_row(x_ptr + (row + 2 * gridDim.x) * layout.x_grad_stride[0], 8192);
-            prefetch_row(y_grad_ptr + (row + 2 * gridDim.x) * layout.x_grad_stride[0], 8192);
+            prefetch_row(x_ptr + (row + 2 * gridDim.x) * layout.x_grad_stride, 8192);
+            prefetch_row(y_grad_ptr + (row + 2 * gridDim.x) * layout.x_grad_stride, 8192);
         }
-        __nv_bfloat16* const x_grad_row = x_grad_ptr + row * layout.x_grad_stride[0];
+        __nv_bfloat16* const x_grad_row = x_grad_ptr + row * layout.x_grad_stride;
 
         float x_f32_kept[2][8];
         float y_grad_f32_kept[2][8];
@@ -276,8 +276,8 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
                                               x_f32_kept[v][j], y_grad_f32_kept[v][j]);
             }
         }
-        x_ahead += gridDim.x * layout.x_grad_stride[0];
-        y_grad_ahead += gridDim.x * layout.x_grad_stride[0];
+        x_ahead += gridDim.x * layout.x_grad_stride;
+        y_grad_ahead += gridDim.x * layout.x_grad_stride;
         if (row + gridDim.x < n) {
             #pragma unroll
             for (int v = 0; v < 2; ++v) {
@@ -354,7 +354,7 @@ rmsnorm_gradient_x_grad_rows_columns4096(const __nv_bfloat16* x_ptr,
 struct rmsnorm_gradient_weight_grad_columns_layout {
     int height;  // elements of a column
     unsigned int groups;  // of 4 neighbouring columns
-    int weight_grad_partials_step[1];  // down a column
+    int weight_grad_partials_step;  // down a column
 };
 
 // 32 columns a block: 8 threads across, 32 down each column.
@@ -392,7 +392,7 @@ rmsnorm_gradient_weight_grad_columns(__nv_bfloat16* __restrict__ weight_grad_ptr
             #pragma unroll
             for (int u = 0; u < 4; ++u) {
                 weight_grad_partials_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    weight_grad_partials_column + (e + u * 32) * layout.weight_grad_partials_step[0]);
+                    weight_grad_partials_column + (e + u * 32) * layout.weight_grad_partials_step);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -409,7 +409,7 @@ rmsnorm_gradient_weight_grad_columns(__nv_bfloat16* __restrict__ weight_grad_ptr
             #pragma unroll
             for (int u = 0; u < 2; ++u) {
                 weight_grad_partials_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    weight_grad_partials_column + (e + u * 32) * layout.weight_grad_partials_step[0]);
+                    weight_grad_partials_column + (e + u * 32) * layout.weight_grad_partials_step);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -424,7 +424,7 @@ rmsnorm_gradient_weight_grad_columns(__nv_bfloat16* __restrict__ weight_grad_ptr
         }
         if (e < layout.height) {
             const auto weight_grad_partials_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                weight_grad_partials_column + e * layout.weight_grad_partials_step[0]);
+                weight_grad_partials_column + e * layout.weight_grad_partials_step);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 auto sum_part = Sum<float>::identity();
@@ -824,7 +824,7 @@ static int launch_rmsnorm_gradient_x_grad_rows_columns4096(const Arguments& a, c
         kgen_max(kgen_ceil_div(rows, (resident * kgen_max(kgen_ceil_div(rows, resident * 64), 1)) * multiple),
             1) * multiple;
     const rmsnorm_gradient_x_grad_rows_columns4096_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
     };
     return launch(rmsnorm_gradient_x_grad_rows_columns4096, kgen_ceil_div(rows, block_rows), 1, 256, true, a.stream,
                   a.x_ptr, a.weight_ptr, a.y_grad_ptr, a.x_grad_ptr, a.weight_grad_partials_ptr, a.eps_v, layout,
@@ -840,7 +840,7 @@ static int launch_rmsnorm_gradient_weight_grad_columns(const Arguments& a, const
     const rmsnorm_gradient_weight_grad_columns_layout layout = {
         (int)width,
         (unsigned int)kgen_ceil_div(shape[1], 4),
-        {(int)((shape[0] > 1) ? strides[1][0] : 0)},
+        (int)((shape[0] > 1) ? strides[1][0] : 0),
     };
     return launch(rmsnorm_gradient_weight_grad_columns, row_blocks, 1, 256, true, a.stream,
                   a.weight_grad_ptr, a.weight_grad_partials_ptr, layout);

@@ -145,7 +145,7 @@ rmsnorm_odd_element(const __nv_bfloat16 x_v,
 
 // Where the rows lie; strides and steps in elements.
 struct rmsnorm_odd_reduce_regs1024_peeled_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     int width;  // elements of a row
 };
 
@@ -167,8 +167,8 @@ rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
     const bool live = blockIdx.x * 2u + threadIdx.x / 32 < n;  // the last block may have fewer rows
     const unsigned int row = live ? blockIdx.x * 2u + threadIdx.x / 32 : 0;
     const int width = live ? layout.width : 0;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
     // A few more elements are edge elements, so that all aligned blocks around groups lie inside weight.
     const int head = min((int)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), width);
@@ -578,7 +578,7 @@ static int launch_rmsnorm_odd_reduce_regs1024_peeled(const Arguments& a, const S
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(rows, 2);
     const rmsnorm_odd_reduce_regs1024_peeled_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         (int)width,
     };
     return launch(rmsnorm_odd_reduce_regs1024_peeled, row_blocks, 1, 64, true, a.stream,

@@ -49,10 +49,10 @@ rotate_batch_element(const float2 z_v, const float theta_v, float2& out_v)
 // Where the elements lie: 2 dimensions, the fastest first; strides in elements.
 struct rotate_batch_rows_2d_layout {
     int width;  // elements along the fastest dimension
-    unsigned int extent[1];  // of groups in a row, then of the other dimensions
-    unsigned int magic[1];  // 2^32 * (2^shift - extent) / extent + 1, in integers
-    unsigned int shift[1];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
-    int out_stride[1];  // of out and z
+    unsigned int extent;  // of groups in a row
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+    int out_stride;  // of out and z
 };
 
 // Rows, 2 elements of a row a thread.
@@ -71,10 +71,10 @@ rotate_batch_rows_2d(const float2* z_ptr,
     if (t >= n) {
         return;
     }
-    const unsigned int q0 = (__umulhi(t, layout.magic[0]) + t) >> layout.shift[0];
-    const int c0 = (int)(t - q0 * layout.extent[0]);
+    const unsigned int q0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
+    const int c0 = (int)(t - q0 * layout.extent);
     const int c1 = (int)q0;
-    const int out_at = c1 * layout.out_stride[0];
+    const int out_at = c1 * layout.out_stride;
     const int i = 2 * c0;  // the first of this thread's 2 elements of the row
     wait_for_earlier_kernels();
     if (layout.width - i >= 2) {
@@ -447,10 +447,10 @@ static int launch_rotate_batch_rows_2d(const Arguments& a, const Space& space)
     const long long n = kgen_ceil_div(shape[0], 2) * shape[1];
     const rotate_batch_rows_2d_layout layout = {
         (int)shape[0],
-        {(unsigned int)kgen_ceil_div(shape[0], 2)},
-        {(unsigned int)kgen_magic(kgen_ceil_div(shape[0], 2))},
-        {(unsigned int)kgen_shift(kgen_ceil_div(shape[0], 2))},
-        {(int)((shape[1] != 1) ? strides[0][1] : 0)},
+        (unsigned int)kgen_ceil_div(shape[0], 2),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[0], 2)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[0], 2)),
+        (int)((shape[1] != 1) ? strides[0][1] : 0),
     };
     return launch(rotate_batch_rows_2d, kgen_ceil_div(n, 256), 1, 256, true, a.stream,
                   a.z_ptr, a.theta_ptr, a.out_ptr, layout, (unsigned int)n);

@@ -133,7 +133,7 @@ softmax_element(const float e_v, const float sum_v, const float sum_reciprocal, 
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_reduce_regs1024_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     int width;  // elements of a row
 };
 
@@ -150,8 +150,8 @@ softmax_reduce_regs1024(const float* x_ptr,
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
-    float* const y_row = y_ptr + row * layout.y_stride[0];
-    const float* const x_row = x_ptr + row * layout.y_stride[0];
+    float* const y_row = y_ptr + row * layout.y_stride;
+    const float* const x_row = x_ptr + row * layout.y_stride;
     wait_for_earlier_kernels();
 
     Pack<float, 4, 16> x_vec[2];
@@ -572,7 +572,7 @@ static int launch_softmax_reduce_regs1024(const Arguments& a, const Space& space
     const long long width = shape[0];
     const long long row_blocks = rows;
     const softmax_reduce_regs1024_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         (int)width,
     };
     return launch(softmax_reduce_regs1024, row_blocks, 1, 128, true, a.stream,

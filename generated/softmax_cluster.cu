@@ -341,7 +341,7 @@ softmax_cluster_element(const __nv_bfloat16 x_v,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_cluster_reduce_regs131072_cluster_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     int width;  // elements of a row
 };
 
@@ -359,8 +359,8 @@ softmax_cluster_reduce_regs131072_cluster(const __nv_bfloat16* x_ptr,
     const unsigned int rank = blockIdx.x % 8;  // of the block in its cluster
     const int thread = rank * 256 + threadIdx.x;
     const unsigned int row = blockIdx.x / 8;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     __shared__ LogSum<float> exp_sum_warp_partials[64];
     __shared__ unsigned long long arrived;
     if (threadIdx.x == 0) {
@@ -775,7 +775,7 @@ static int launch_softmax_cluster_reduce_regs131072_cluster(const Arguments& a, 
     const long long width = shape[0];
     const long long row_blocks = rows * 8;
     const softmax_cluster_reduce_regs131072_cluster_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         (int)width,
     };
     return launch(softmax_cluster_reduce_regs131072_cluster, row_blocks, 1, 256, true, a.stream,

@@ -335,7 +335,7 @@ softmax_long_pass3(const __nv_bfloat16 x_v, float& exp_sum_value)
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs1024_peeled_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -354,8 +354,8 @@ softmax_long_reduce_regs1024_peeled_64bit(const __nv_bfloat16* x_ptr,
     const bool live = blockIdx.x * 2ll + threadIdx.x / 32 < n;  // the last block may have fewer rows
     const long long row = live ? blockIdx.x * 2ll + threadIdx.x / 32 : 0;
     const long long width = live ? layout.width : 0;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
     const int head = (int)min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), width);
     const long long end = width - (width - head) % 8;
@@ -442,8 +442,8 @@ softmax_long_reduce_regs1024_peeled_64bit(const __nv_bfloat16* x_ptr,
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs16_64bit_layout {
     long long width;  // elements of a row
-    long long y_step[1];  // along a row
-    long long x_step[1];  // along a row
+    long long y_step;  // along a row
+    long long x_step;  // along a row
 };
 
 // Rows of up to 16 elements, kept in registers: 32 rows a block, 2 threads a row. Indices are 64-bit.
@@ -466,7 +466,7 @@ softmax_long_reduce_regs16_64bit(const __nv_bfloat16* x_ptr,
     for (int v = 0; v < 8; ++v) {
         const long long i = v * 2 + thread;
         if (i < width) {
-            x_in[v] = x_ptr[i * layout.x_step[0]];
+            x_in[v] = x_ptr[i * layout.x_step];
         }
     }
     #pragma unroll
@@ -504,14 +504,14 @@ softmax_long_reduce_regs16_64bit(const __nv_bfloat16* x_ptr,
     for (int v = 0; v < 8; ++v) {
         const long long i = v * 2 + thread;
         if (i < width) {
-            softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_ptr[i * layout.y_step[0]]);
+            softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_ptr[i * layout.y_step]);
         }
     }
 }
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs16_64bit2_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -529,8 +529,8 @@ softmax_long_reduce_regs16_64bit2(const __nv_bfloat16* x_ptr,
     const bool live = blockIdx.x * 32ll + threadIdx.x / 2 < n;  // the last block may have fewer rows
     const long long row = live ? blockIdx.x * 32ll + threadIdx.x / 2 : 0;
     const long long width = live ? layout.width : 0;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     wait_for_earlier_kernels();
 
     __nv_bfloat16 x_in[8];
@@ -583,7 +583,7 @@ softmax_long_reduce_regs16_64bit2(const __nv_bfloat16* x_ptr,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs64_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -603,8 +603,8 @@ softmax_long_reduce_regs64_64bit(const __nv_bfloat16* x_ptr,
     const bool live = blockIdx.x * 16ll + threadIdx.x / 4 < n;  // the last block may have fewer rows
     const long long row = live ? blockIdx.x * 16ll + threadIdx.x / 4 : 0;
     const long long width = live ? layout.width : 0;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[2];
@@ -670,7 +670,7 @@ softmax_long_reduce_regs64_64bit(const __nv_bfloat16* x_ptr,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs128_peeled_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -689,8 +689,8 @@ softmax_long_reduce_regs128_peeled_64bit(const __nv_bfloat16* x_ptr,
     const bool live = blockIdx.x * 8ll + threadIdx.x / 8 < n;  // the last block may have fewer rows
     const long long row = live ? blockIdx.x * 8ll + threadIdx.x / 8 : 0;
     const long long width = live ? layout.width : 0;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     // Groups begin at multiples of 8 bytes in y; the edge elements around them are accessed one by one.
     const int head = (int)min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 4), width);
     const long long end = width - (width - head) % 4;
@@ -776,7 +776,7 @@ softmax_long_reduce_regs128_peeled_64bit(const __nv_bfloat16* x_ptr,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs256_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -796,8 +796,8 @@ softmax_long_reduce_regs256_64bit(const __nv_bfloat16* x_ptr,
     const bool live = blockIdx.x * 8ll + threadIdx.x / 8 < n;  // the last block may have fewer rows
     const long long row = live ? blockIdx.x * 8ll + threadIdx.x / 8 : 0;
     const long long width = live ? layout.width : 0;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
@@ -863,7 +863,7 @@ softmax_long_reduce_regs256_64bit(const __nv_bfloat16* x_ptr,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs512_peeled_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -882,8 +882,8 @@ softmax_long_reduce_regs512_peeled_64bit(const __nv_bfloat16* x_ptr,
     const bool live = blockIdx.x * 2ll + threadIdx.x / 32 < n;  // the last block may have fewer rows
     const long long row = live ? blockIdx.x * 2ll + threadIdx.x / 32 : 0;
     const long long width = live ? layout.width : 0;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     // Groups begin at multiples of 8 bytes in y; the edge elements around them are accessed one by one.
     const int head = (int)min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 4), width);
     const long long end = width - (width - head) % 4;
@@ -969,7 +969,7 @@ softmax_long_reduce_regs512_peeled_64bit(const __nv_bfloat16* x_ptr,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs1024_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -989,8 +989,8 @@ softmax_long_reduce_regs1024_64bit(const __nv_bfloat16* x_ptr,
     const bool live = blockIdx.x * 2ll + threadIdx.x / 32 < n;  // the last block may have fewer rows
     const long long row = live ? blockIdx.x * 2ll + threadIdx.x / 32 : 0;
     const long long width = live ? layout.width : 0;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
@@ -1056,7 +1056,7 @@ softmax_long_reduce_regs1024_64bit(const __nv_bfloat16* x_ptr,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs4096_peeled_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -1072,8 +1072,8 @@ softmax_long_reduce_regs4096_peeled_64bit(const __nv_bfloat16* x_ptr,
 {
     const int thread = threadIdx.x;
     const long long row = blockIdx.x;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
     const int head = (int)min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
     const long long end = layout.width - (layout.width - head) % 8;
@@ -1167,7 +1167,7 @@ softmax_long_reduce_regs4096_peeled_64bit(const __nv_bfloat16* x_ptr,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs4096_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -1184,8 +1184,8 @@ softmax_long_reduce_regs4096_64bit(const __nv_bfloat16* x_ptr,
 {
     const int thread = threadIdx.x;
     const long long row = blockIdx.x;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
@@ -1259,7 +1259,7 @@ softmax_long_reduce_regs4096_64bit(const __nv_bfloat16* x_ptr,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs8192_peeled_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -1275,8 +1275,8 @@ softmax_long_reduce_regs8192_peeled_64bit(const __nv_bfloat16* x_ptr,
 {
     const int thread = threadIdx.x;
     const long long row = blockIdx.x;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
     const int head = (int)min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
     const long long end = layout.width - (layout.width - head) % 8;
@@ -1370,7 +1370,7 @@ softmax_long_reduce_regs8192_peeled_64bit(const __nv_bfloat16* x_ptr,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs8192_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -1387,8 +1387,8 @@ softmax_long_reduce_regs8192_64bit(const __nv_bfloat16* x_ptr,
 {
     const int thread = threadIdx.x;
     const long long row = blockIdx.x;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
@@ -1462,7 +1462,7 @@ softmax_long_reduce_regs8192_64bit(const __nv_bfloat16* x_ptr,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs16384_peeled_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -1478,8 +1478,8 @@ softmax_long_reduce_regs16384_peeled_64bit(const __nv_bfloat16* x_ptr,
 {
     const int thread = threadIdx.x;
     const long long row = blockIdx.x;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
     const int head = (int)min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
     const long long end = layout.width - (layout.width - head) % 8;
@@ -1573,7 +1573,7 @@ softmax_long_reduce_regs16384_peeled_64bit(const __nv_bfloat16* x_ptr,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs16384_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -1590,8 +1590,8 @@ softmax_long_reduce_regs16384_64bit(const __nv_bfloat16* x_ptr,
 {
     const int thread = threadIdx.x;
     const long long row = blockIdx.x;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
@@ -1665,7 +1665,7 @@ softmax_long_reduce_regs16384_64bit(const __nv_bfloat16* x_ptr,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_long_peeled_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -1681,8 +1681,8 @@ softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
 {
     const int thread = threadIdx.x;
     const long long row = blockIdx.x;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     // Groups begin at multiples of 16 bytes in y; the edge elements around them are accessed one by one.
     const int head = (int)min((long long)(-reinterpret_cast<unsigned long long>(y_row) / 2 % 8), layout.width);
     const long long end = layout.width - (layout.width - head) % 8;
@@ -1770,7 +1770,7 @@ softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_long_64bit_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
 };
 
@@ -1787,8 +1787,8 @@ softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
 {
     const int thread = threadIdx.x;
     const long long row = blockIdx.x;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     wait_for_earlier_kernels();
 
     __shared__ LogSum<float> exp_sum_warp_partials[16];
@@ -1861,10 +1861,10 @@ softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_long_reduce_regs16_64bit3_layout {
-    long long y_stride[1];  // of y and x
+    long long y_stride;  // of y and x
     long long width;  // elements of a row
-    long long y_step[1];  // along a row
-    long long x_step[1];  // along a row
+    long long y_step;  // along a row
+    long long x_step;  // along a row
 };
 
 // Rows of up to 16 elements, kept in registers: 32 rows a block, 2 threads a row. Indices are 64-bit.
@@ -1881,8 +1881,8 @@ softmax_long_reduce_regs16_64bit3(const __nv_bfloat16* x_ptr,
     const bool live = blockIdx.x * 32ll + threadIdx.x / 2 < n;  // the last block may have fewer rows
     const long long row = live ? blockIdx.x * 32ll + threadIdx.x / 2 : 0;
     const long long width = live ? layout.width : 0;
-    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride[0];
-    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride[0];
+    __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
+    const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
     wait_for_earlier_kernels();
 
     __nv_bfloat16 x_in[8];
@@ -1890,7 +1890,7 @@ softmax_long_reduce_regs16_64bit3(const __nv_bfloat16* x_ptr,
     for (int v = 0; v < 8; ++v) {
         const long long i = v * 2 + thread;
         if (i < width) {
-            x_in[v] = x_row[i * layout.x_step[0]];
+            x_in[v] = x_row[i * layout.x_step];
         }
     }
     #pragma unroll
@@ -1928,7 +1928,7 @@ softmax_long_reduce_regs16_64bit3(const __nv_bfloat16* x_ptr,
     for (int v = 0; v < 8; ++v) {
         const long long i = v * 2 + thread;
         if (i < width) {
-            softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_row[i * layout.y_step[0]]);
+            softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_row[i * layout.y_step]);
         }
     }
 }
@@ -2271,7 +2271,7 @@ static int launch_softmax_long_reduce_regs1024_peeled_64bit(const Arguments& a, 
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(rows, 2);
     const softmax_long_reduce_regs1024_peeled_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_regs1024_peeled_64bit, row_blocks, 1, 64, true, a.stream,
@@ -2287,8 +2287,8 @@ static int launch_softmax_long_reduce_regs16_64bit(const Arguments& a, const Spa
     const long long row_blocks = kgen_ceil_div(rows, 32);
     const softmax_long_reduce_regs16_64bit_layout layout = {
         width,
-        {(shape[0] > 1) ? strides[0][0] : 0},
-        {(shape[0] > 1) ? strides[1][0] : 0},
+        (shape[0] > 1) ? strides[0][0] : 0,
+        (shape[0] > 1) ? strides[1][0] : 0,
     };
     return launch(softmax_long_reduce_regs16_64bit, row_blocks, 1, 64, true, a.stream,
                   a.x_ptr, a.y_ptr, layout, rows);
@@ -2302,7 +2302,7 @@ static int launch_softmax_long_reduce_regs16_64bit2(const Arguments& a, const Sp
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(rows, 32);
     const softmax_long_reduce_regs16_64bit2_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_regs16_64bit2, row_blocks, 1, 64, true, a.stream,
@@ -2317,7 +2317,7 @@ static int launch_softmax_long_reduce_regs64_64bit(const Arguments& a, const Spa
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(rows, 16);
     const softmax_long_reduce_regs64_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_regs64_64bit, row_blocks, 1, 64, true, a.stream,
@@ -2332,7 +2332,7 @@ static int launch_softmax_long_reduce_regs128_peeled_64bit(const Arguments& a, c
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(rows, 8);
     const softmax_long_reduce_regs128_peeled_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_regs128_peeled_64bit, row_blocks, 1, 64, true, a.stream,
@@ -2347,7 +2347,7 @@ static int launch_softmax_long_reduce_regs256_64bit(const Arguments& a, const Sp
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(rows, 8);
     const softmax_long_reduce_regs256_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_regs256_64bit, row_blocks, 1, 64, true, a.stream,
@@ -2362,7 +2362,7 @@ static int launch_softmax_long_reduce_regs512_peeled_64bit(const Arguments& a, c
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(rows, 2);
     const softmax_long_reduce_regs512_peeled_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_regs512_peeled_64bit, row_blocks, 1, 64, true, a.stream,
@@ -2377,7 +2377,7 @@ static int launch_softmax_long_reduce_regs1024_64bit(const Arguments& a, const S
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(rows, 2);
     const softmax_long_reduce_regs1024_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_regs1024_64bit, row_blocks, 1, 64, true, a.stream,
@@ -2392,7 +2392,7 @@ static int launch_softmax_long_reduce_regs4096_peeled_64bit(const Arguments& a, 
     const long long width = shape[0];
     const long long row_blocks = rows;
     const softmax_long_reduce_regs4096_peeled_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_regs4096_peeled_64bit, row_blocks, 1, 128, true, a.stream,
@@ -2407,7 +2407,7 @@ static int launch_softmax_long_reduce_regs4096_64bit(const Arguments& a, const S
     const long long width = shape[0];
     const long long row_blocks = rows;
     const softmax_long_reduce_regs4096_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_regs4096_64bit, row_blocks, 1, 128, true, a.stream,
@@ -2422,7 +2422,7 @@ static int launch_softmax_long_reduce_regs8192_peeled_64bit(const Arguments& a, 
     const long long width = shape[0];
     const long long row_blocks = rows;
     const softmax_long_reduce_regs8192_peeled_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_regs8192_peeled_64bit, row_blocks, 1, 256, true, a.stream,
@@ -2437,7 +2437,7 @@ static int launch_softmax_long_reduce_regs8192_64bit(const Arguments& a, const S
     const long long width = shape[0];
     const long long row_blocks = rows;
     const softmax_long_reduce_regs8192_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_regs8192_64bit, row_blocks, 1, 256, true, a.stream,
@@ -2452,7 +2452,7 @@ static int launch_softmax_long_reduce_regs16384_peeled_64bit(const Arguments& a,
     const long long width = shape[0];
     const long long row_blocks = rows;
     const softmax_long_reduce_regs16384_peeled_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_regs16384_peeled_64bit, row_blocks, 1, 512, true, a.stream,
@@ -2467,7 +2467,7 @@ static int launch_softmax_long_reduce_regs16384_64bit(const Arguments& a, const 
     const long long width = shape[0];
     const long long row_blocks = rows;
     const softmax_long_reduce_regs16384_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_regs16384_64bit, row_blocks, 1, 512, true, a.stream,
@@ -2482,7 +2482,7 @@ static int launch_softmax_long_reduce_long_peeled_64bit(const Arguments& a, cons
     const long long width = shape[0];
     const long long row_blocks = rows;
     const softmax_long_reduce_long_peeled_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_long_peeled_64bit, row_blocks, 1, 512, true, a.stream,
@@ -2497,7 +2497,7 @@ static int launch_softmax_long_reduce_long_64bit(const Arguments& a, const Space
     const long long width = shape[0];
     const long long row_blocks = rows;
     const softmax_long_reduce_long_64bit_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
     return launch(softmax_long_reduce_long_64bit, row_blocks, 1, 512, true, a.stream,
@@ -2512,10 +2512,10 @@ static int launch_softmax_long_reduce_regs16_64bit3(const Arguments& a, const Sp
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(rows, 32);
     const softmax_long_reduce_regs16_64bit3_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
         width,
-        {(shape[0] > 1) ? strides[0][0] : 0},
-        {(shape[0] > 1) ? strides[1][0] : 0},
+        (shape[0] > 1) ? strides[0][0] : 0,
+        (shape[0] > 1) ? strides[1][0] : 0,
     };
     return launch(softmax_long_reduce_regs16_64bit3, row_blocks, 1, 64, true, a.stream,
                   a.x_ptr, a.y_ptr, layout, rows);

@@ -169,8 +169,8 @@ softmax_one_row_m_buffer_pass(const float x_v, float& exp_sum_value)
 
 // Where the rows lie; strides and steps in elements.
 struct softmax_one_row_m_buffer_reduce_long_split_layout {
-    long long m_buffer_stride[1];  // of m_buffer and exp_sum_buffer
-    long long x_stride[1];
+    long long m_buffer_stride;  // of m_buffer and exp_sum_buffer
+    long long x_stride;
     int width;  // elements of a row
     int span;  // elements of a row that a block takes
 };
@@ -193,7 +193,7 @@ softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
 {
     const int thread = threadIdx.x;
     const unsigned int row = blockIdx.x;
-    const float* const x_row = x_ptr + row * layout.x_stride[0];
+    const float* const x_row = x_ptr + row * layout.x_stride;
     const int first = blockIdx.y * layout.span;  // where this block's span begins
     const int last = first + min(layout.span, layout.width - first);
     wait_for_earlier_kernels();
@@ -245,8 +245,8 @@ softmax_one_row_m_buffer_reduce_long_split(const float* x_ptr,
     const float exp_sum_v = exp_sum_acc.exp_sum();
 
     if (thread == 0) {
-        m_buffer_ptr[row * layout.m_buffer_stride[0]] = m_v;
-        exp_sum_buffer_ptr[row * layout.m_buffer_stride[0]] = exp_sum_v;
+        m_buffer_ptr[row * layout.m_buffer_stride] = m_v;
+        exp_sum_buffer_ptr[row * layout.m_buffer_stride] = exp_sum_v;
     }
     let_next_kernel_start();
 }
@@ -668,8 +668,8 @@ static int launch_softmax_one_row_m_buffer_reduce_long_split(const Arguments& a,
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = row_blocks * spans;
     const softmax_one_row_m_buffer_reduce_long_split_layout layout = {
-        {(shape[1] != 1) ? strides[0][1] : 0},
-        {(shape[1] != 1) ? strides[2][1] : 0},
+        (shape[1] != 1) ? strides[0][1] : 0,
+        (shape[1] != 1) ? strides[2][1] : 0,
         (int)width,
         (int)span,
     };

@@ -34,9 +34,16 @@ def struct_fields(fields: Sequence[Field]) -> tuple[FieldContext, ...]:
     """The members of a layout struct, from its launch rule."""
 
     def comment(field: Field) -> str:
-        return f"of {names.listed(field.owners)}" if len(set(field.owners)) > 1 else field.comment
+        if len(set(field.owners)) > 1:
+            return f"of {names.listed(field.owners)}"
+        return field.comment if field.length else field.comment.partition(", then ")[0]
 
     return tuple(FieldContext(field.declaration, comment(field)) for field in fields)
+
+
+def member(name: str, d: int, count: int) -> str:
+    """Element ``d`` of a member of the layout struct that has ``count`` elements; a number where it has one."""
+    return f"layout.{name}" if count == 1 else f"layout.{name}[{d}]"
 
 
 def index_decomposition(
@@ -67,9 +74,9 @@ def index_decomposition(
 
     rest = index
     for d in range(min(max(wanted) + 1, rank - 1)):
-        high = f"{multiply}({rest}, layout.{prefix}magic[{d}])"
-        lines.append(f"const {unsigned} {quotient_name}{d} = ({high} + {rest}) >> layout.{prefix}shift[{d}];")
-        coordinate(d, f"{rest} - {quotient_name}{d} * layout.{prefix}extent[{d}]")
+        extent, magic, shift = (member(f"{prefix}{name}", d, rank - 1) for name in ("extent", "magic", "shift"))
+        lines.append(f"const {unsigned} {quotient_name}{d} = ({multiply}({rest}, {magic}) + {rest}) >> {shift};")
+        coordinate(d, f"{rest} - {quotient_name}{d} * {extent}")
         rest = f"{quotient_name}{d}"
     coordinate(rank - 1, rest)
     return lines
@@ -88,7 +95,7 @@ def next_coordinates(rank: int, last: int, signed: str, start: int = 0) -> list[
         if d == rank - 1:
             lines.append(f"{indent}++c{d};")
         else:
-            extent = f"layout.extent[{d}]" if signed == "long long" else f"(int)layout.extent[{d}]"
+            extent = f"{'' if signed == 'long long' else '(int)'}{member('extent', d, rank - 1)}"
             lines += [f"{indent}if (++c{d} == {extent}) {{", f"{indent}    c{d} = 0;"]
     return [*lines, *("    " * d + "}" for d in reversed(range(min(last + 1, rank - 1) - start)))]
 

@@ -109,7 +109,7 @@ def _members(struct: Sequence[Field]) -> tuple[tuple[str, ...], Loops]:
     """The values of a layout struct, or the loops that set its members."""
     if all(len(f.values) < _LOOPED for f in struct):
         return tuple(_values(struct)), ()
-    return (), loops((f, f.type, str(len(f.values)) if f.is_array else "") for f in struct)
+    return (), loops((f, f.type, f.length) for f in struct)
 
 
 def _counted(entry: Entry) -> tuple[str, ...]:
@@ -192,7 +192,7 @@ def _values(fields: Sequence[Field]) -> Iterator[str]:
 
 def _value(field: Field) -> str:
     values = ", ".join(_cast(field.type, value) for value in field.values)
-    return f"{{{values}}}" if field.is_array else values
+    return f"{{{values}}}" if field.length else values
 
 
 def _cast(type_: str, value: Expr) -> str:

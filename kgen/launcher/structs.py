@@ -17,7 +17,7 @@ def loops(fields: Iterable[tuple[Field, str, str]]) -> Loops:
     found: dict[str, tuple[str, ...]] = {}
     for field, type_, length in fields:
         place = f"layout.{field.name}"
-        value = _divisor(field, type_) or _value(field, type_, length)
+        value = _divisor(field, type_, length) or _value(field, type_, length)
         if length and value is None:
             lines = tuple(f"{place}[{i}] = ({type_}){c(one)};" for i, one in enumerate(field.values))
             found[""] = (*found.get("", ()), *lines)
@@ -27,9 +27,10 @@ def loops(fields: Iterable[tuple[Field, str, str]]) -> Loops:
     return tuple(found.items())
 
 
-def _divisor(field: Field, type_: str) -> str | None:
+def _divisor(field: Field, type_: str, length: str) -> str | None:
     """The values by which indices are divided, from the extents."""
-    known = {"magic": f"magic_of<{type_}>(layout.extent[d])", "shift": f"({type_})kgen_shift(layout.extent[d])"}
+    extent = "layout.extent[d]" if length else "layout.extent"
+    known = {"magic": f"magic_of<{type_}>({extent})", "shift": f"({type_})kgen_shift({extent})"}
     return known.get(field.name)
 
 

@@ -57,7 +57,7 @@ class Launch:
 @dataclass(frozen=True, slots=True)
 class Field:
     """A member of a layout struct.  ``owners``: the operands that it describes, for the comment in generated code.
-    ``within``: the member struct that it is in, if any.
+    ``is_array``: whether its length depends on the rank.  ``within``: the member struct that it is in, if any.
     """
 
     type: FieldType
@@ -69,8 +69,13 @@ class Field:
     within: str = ""
 
     @property
+    def length(self) -> str:
+        """How many elements it has, in the text of one rank; empty for a number, as an array of one is."""
+        return str(len(self.values)) if self.is_array and len(self.values) > 1 else ""
+
+    @property
     def declaration(self) -> str:
-        return f"{self.type} {self.name}" + (f"[{len(self.values)}]" if self.is_array else "")
+        return f"{self.type} {self.name}" + (f"[{self.length}]" if self.length else "")
 
     @property
     def code(self) -> str:

@@ -23,4 +23,4 @@ def test_group_normalisation(images: int) -> None:
     centred = wide - wide.mean((2, 3), keepdims=True)
     want = centred / np.sqrt(wide.var((2, 3), keepdims=True) + 1e-5) * w + b
     np.testing.assert_allclose(kernel(x, w, b).astype(np.float64), want, rtol=2e-3, atol=2e-3)
-    assert "const __half w_in = w_row[r1 * layout.w_step[0]];" in kernel.source(x=x, w=w, b=b)
+    assert "const __half w_in = w_row[r1 * layout.w_step];" in kernel.source(x=x, w=w, b=b)

@@ -15,6 +15,7 @@ from kgen.codegen.layouts import (
     OFFSETS_32,
     call_lines,
     index_decomposition,
+    member,
     no_overlap_comment,
     struct_fields,
 )
@@ -161,11 +162,12 @@ class BoxWriter(ElementWriter):
         schedule, planned = self.schedule, self.schedule.accesses[access]
         if planned.pattern is None:
             return
-        for number, d in enumerate(schedule.walked(access)):
+        walked = schedule.walked(access)
+        for number, d in enumerate(walked):
             side = next((s for s in range(len(schedule.sides)) if d in schedule.dims(s)), None)
             own = side is not None and side == schedule.along[access]
             name = _COORDINATES[side] if own and side is not None else self.coordinate(d)
-            yield side, name, f"layout.{self.pattern(planned.pattern)}_stride[{number}]"
+            yield side, name, member(f"{self.pattern(planned.pattern)}_stride", number, len(walked))
 
     def is_even(self, access: int, moving: int) -> bool:
         """Whether an access has one stride along the side of a loop."""

@@ -18,6 +18,7 @@ from kgen.codegen.layouts import (
     as_variables,
     elements_skipped,
     index_decomposition,
+    member,
     next_coordinates,
     no_overlap_comment,
     order_comment,
@@ -199,7 +200,7 @@ class LinearWriter(ElementWriter):
         """Lines that find where a group's elements of two rows begin."""
         schedule = self.schedule
         labels = [self.pattern(pattern) for pattern in range(schedule.patterns)]
-        extent = "layout.extent[0]" if schedule.signed == "long long" else "(int)layout.extent[0]"
+        extent = f"{'' if schedule.signed == 'long long' else '(int)'}{member('extent', 0, schedule.rank - 1)}"
         lines = [f"const {self.signed} left = {extent} - c0;  // elements up to the end of the row"]
         for label in labels:
             lines += self.offset_lines(label, 0, 0, names.first_row(label))

@@ -12,7 +12,7 @@ from kgen.codegen.context import LayoutContext
 from kgen.codegen.elementwise.context import PairContext
 from kgen.codegen.elementwise.rows import RowsWriter
 from kgen.codegen.family import Unit, Written
-from kgen.codegen.layouts import index_decomposition
+from kgen.codegen.layouts import index_decomposition, member
 from kgen.records import dataclass
 from kgen.schedule.elementwise.row_pairs import ROWS, PairSchedule
 
@@ -64,7 +64,8 @@ class RowPairsWriter(RowsWriter):
         pattern, second = self.schedule.accesses[number].pattern, self.schedule.second
         if pattern is None or number in self.schedule.shared:
             return super().row_terms(number, p)
-        return [*super().row_terms(number, p), f"k * layout.{self.pattern(pattern)}_stride[{second - 1}]"]
+        stride = member(f"{self.pattern(pattern)}_stride", second - 1, self.schedule.rank - 1)
+        return [*super().row_terms(number, p), f"k * {stride}"]
 
     def coordinate(self, dimension: int, p: str) -> str:
         return f"c{dimension} + k" if dimension == self.schedule.second else super().coordinate(dimension, p)

@@ -8,7 +8,7 @@ from kgen.codegen.elementwise.context import EitherContext, TransposedContext
 from kgen.codegen.elementwise.groups import GroupWriter
 from kgen.codegen.family import Unit, Written
 from kgen.codegen.helpers import FUNNEL_SHIFT_BLOCKS
-from kgen.codegen.layouts import elements_skipped
+from kgen.codegen.layouts import elements_skipped, member
 from kgen.codegen.spelling import storage_type
 from kgen.schedule.schedule import Schedule
 
@@ -40,7 +40,8 @@ class TilesWriter(GroupWriter):
 
     def stride_across(self, label: str) -> str:
         """The stride along the second dimension."""
-        return f"layout.{label}_stride[{1 if self.unit.shared_layout else 0}]"
+        name = f"{label}_stride"
+        return f"layout.{name}[1]" if self.unit.shared_layout else member(name, 0, self.schedule.rank - 1)
 
     def coordinate(self, dimension: int, p: str) -> str:
         return "q" if dimension == 1 else super().coordinate(dimension, p)

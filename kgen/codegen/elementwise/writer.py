@@ -15,7 +15,7 @@ from kgen.codegen.elementwise.context import EntryContext, OperandContext
 from kgen.codegen.family import Parameters, Unit, Written
 from kgen.codegen.helpers import FIND_COORDINATES, OFFSET_OF
 from kgen.codegen.kernels import Parameter
-from kgen.codegen.layouts import OFFSETS_32, access_labels, call_lines, filled, struct_fields
+from kgen.codegen.layouts import OFFSETS_32, access_labels, call_lines, filled, member, struct_fields
 from kgen.codegen.limits import check_parameters
 from kgen.codegen.lines import sum_lines
 from kgen.codegen.spelling import register_type
@@ -113,7 +113,9 @@ class ElementWriter:
         start = self.offset_start(name or names.offset(label))
         if self.unit.is_generic:
             return (f"{start}offset_of<{first}>(c, layout.{label}_stride);",)
-        terms = [f"c{d} * layout.{label}_stride[{d - strided}]" for d in range(first, self.schedule.rank)]
+        count = self.schedule.rank - strided
+        strides = {d: member(f"{label}_stride", d - strided, count) for d in range(first, self.schedule.rank)}
+        terms = [f"c{d} * {stride}" for d, stride in strides.items()]
         return sum_lines(start, terms) if terms else ()
 
     def offset_start(self, name: str) -> str:

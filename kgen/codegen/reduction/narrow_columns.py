@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kgen.codegen import names
 from kgen.codegen.element import Element, Writer
-from kgen.codegen.layouts import no_overlap_comment
+from kgen.codegen.layouts import member, no_overlap_comment
 from kgen.codegen.reduction.accumulators import (
     with_shared_count,
     without_compensation,
@@ -58,10 +58,11 @@ class NarrowPlaces:
     def along(self, access: int, j: str) -> str:
         if self.is_dense(access):
             return self.flat
-        schedule, label = self.operands.schedule, self.operands.labels[access]
-        steps = {"vector": "", "gather": f" * layout.{label}_step[{int(access in schedule.columnwise)}]"}
+        schedule = self.operands.schedule
+        found = list(self.operands.steps(access).values())
+        steps = {"vector": "", "gather": f" * {found[-1]}" if found else ""}
         across = steps.get(self.operands.planned(access).kind)
-        terms = [f"({self.row}) * layout.{label}_step[0]"] if access in schedule.columnwise else []
+        terms = [f"({self.row}) * {found[0]}"] if access in schedule.columnwise else []
         terms += [] if across is None else [f"({self.column}){across}" if across else self.column]
         return " + ".join(terms) or "0"
 
@@ -72,7 +73,7 @@ class NarrowPlaces:
             return []
         self.uses.kept.update(range(1, kept))
         label = self.operands.pattern_label(pattern)
-        return [f"c{d} * layout.{label}_stride[{d - 1}]" for d in range(1, kept)]
+        return [f"c{d} * {member(f'{label}_stride', d - 1, kept - 1)}" for d in range(1, kept)]
 
     def coordinate(self, number: int) -> str:
         dimension = dimension_of(self.operands, number)

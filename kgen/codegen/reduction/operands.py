@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kgen.codegen import names
 from kgen.codegen.helpers import LOAD_STREAMING, LOAD_WORDS
+from kgen.codegen.layouts import member
 from kgen.codegen.lines import sum_lines
 from kgen.codegen.reduction.context import Declared, Value
 from kgen.codegen.spelling import storage_type
@@ -13,6 +14,7 @@ from kgen.dtypes import DType
 from kgen.ir.graph import Operand
 from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
+from kgen.schedule.reduction.launch import steps_of
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import WORD
@@ -37,6 +39,11 @@ class Operands:
 
     def type_of(self, access: int) -> str:
         return storage_type(self.operand(access).dtype)
+
+    def steps(self, access: int) -> dict[int, str]:
+        """The strides of an operand along a row, or down a column and across, by dimension."""
+        found = steps_of(self.schedule, access)
+        return {d: member(f"{self.labels[access]}_step", i, len(found)) for i, d in enumerate(found)}
 
     def is_grouped(self, access: int) -> bool:
         """Whether an operand is consecutive along a row or across columns, so that it moves by groups."""

@@ -7,11 +7,10 @@ from dataclasses import field
 from typing import Protocol
 
 from kgen.codegen import names
-from kgen.codegen.layouts import index_decomposition
+from kgen.codegen.layouts import index_decomposition, member
 from kgen.codegen.reduction.context import Value
 from kgen.codegen.reduction.operands import Operands
 from kgen.records import dataclass
-from kgen.schedule.reduction.launch import steps_of
 from kgen.schedule.reduction.schedule import RowSchedule
 
 #: Columns of the text of an element that fits one line with the variable that it initialises.
@@ -91,7 +90,7 @@ class RowPlaces:
         if pattern is None:
             return []
         label, kept = self.operands.pattern_label(pattern), self.operands.schedule.kept
-        return [f"{self.of_row(d)} * layout.{label}_stride[{d}]" for d in range(kept)]
+        return [f"{self.of_row(d)} * {member(f'{label}_stride', d, kept)}" for d in range(kept)]
 
     def of_row(self, dimension: int) -> str:
         """A coordinate of the row."""
@@ -115,24 +114,23 @@ class RowPlaces:
         return names.row(self.operands.labels[access])
 
     def along(self, access: int, j: str) -> str:
-        schedule, label = self.operands.schedule, self.operands.labels[access]
+        schedule, steps = self.operands.schedule, self.operands.steps(access)
         plus = f" + {j}" if j else ""
         if schedule.reduced == 1:
             if self.operands.is_one(access):
                 return "0"
             if self.operands.is_grouped(access) or self.operands.planned(access).kind == "spaced":
                 return self.plus(j)
-            return f"({self.at}{plus}) * layout.{label}_step[0]" if j else f"{self.at} * layout.{label}_step[0]"
+            return f"({self.at}{plus}) * {steps[0]}" if j else f"{self.at} * {steps[0]}"
         if access in schedule.dense:
             return self.plus(j)
         if self.operands.is_of_segment(access):
-            return f"{self.at} / {schedule.segment} * layout.{label}_step[0]"
+            return f"{self.at} / {schedule.segment} * {next(iter(steps.values()))}"
         repeats = self.operands.planned(access).kind == "column"
         self.uses.reduced.update(range(int(repeats), schedule.reduced))
-        steps = steps_of(schedule, access)
-        terms = {d: f"r{d} * layout.{label}_step[{n}]" for n, d in enumerate(steps)}
+        terms = {d: f"r{d} * {step}" for d, step in steps.items()}
         if not repeats:
-            terms[0] = f"(r0{plus}) * layout.{label}_step[0]" if 0 in steps else f"r0{plus}"
+            terms[0] = f"(r0{plus}) * {steps[0]}" if 0 in steps else f"r0{plus}"
         return " + ".join(terms[d] for d in sorted(terms))
 
     def coordinate(self, number: int) -> str:
@@ -176,22 +174,22 @@ class ColumnPlaces:
             found.append("column" if planned.kind == "vector" else f"column * (long long){self.step_across(access)}")
         if planned.pattern is not None:
             pattern = self.operands.pattern_label(planned.pattern)
-            found += [f"c{d} * layout.{pattern}_stride[{d - 1}]" for d in range(1, self.operands.schedule.kept)]
+            kept = self.operands.schedule.kept
+            found += [f"c{d} * {member(f'{pattern}_stride', d - 1, kept - 1)}" for d in range(1, kept)]
         return found
 
     def base_of(self, access: int) -> str:
         return names.column(self.operands.labels[access]) if self.outer(access) else self.operands.pointer(access)
 
     def along(self, access: int, j: str) -> str:
-        schedule, label = self.operands.schedule, self.operands.labels[access]
+        schedule, steps = self.operands.schedule, self.operands.steps(access)
         if access not in schedule.columnwise:
             return " + ".join(self.across(access, j)) or "0"
-        steps = steps_of(schedule, access)
         if schedule.reduced == 1:
-            terms = [f"{self.factor} * layout.{label}_step[0]" if 0 in steps else self.place]
+            terms = [f"{self.factor} * {steps[0]}" if 0 in steps else self.place]
         else:
             self.uses.reduced.update(range(schedule.reduced))
-            found = (f" * layout.{label}_step[{steps.index(d)}]" if d in steps else "" for d in range(schedule.reduced))
+            found = (f" * {steps[d]}" if d in steps else "" for d in range(schedule.reduced))
             terms = [f"r{d}{step}" for d, step in enumerate(found)]
         return " + ".join(terms + self.across(access, j))
 
@@ -212,8 +210,7 @@ class ColumnPlaces:
 
     def step_across(self, access: int) -> str:
         """The stride from one column to the next."""
-        schedule = self.operands.schedule
-        return f"layout.{self.operands.labels[access]}_step[{steps_of(schedule, access).index(schedule.reduced)}]"
+        return self.operands.steps(access)[self.operands.schedule.reduced]
 
     def one(self, access: int) -> str:
         """The one element of an operand for column ``j``."""

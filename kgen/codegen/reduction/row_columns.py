@@ -8,7 +8,7 @@ from dataclasses import replace
 from kgen.codegen import names
 from kgen.codegen.element import Element
 from kgen.codegen.helpers import LOAD_WORDS, PREFETCH_ROW, TAKE_PACKED
-from kgen.codegen.layouts import alignment_comment, no_overlap_comment
+from kgen.codegen.layouts import alignment_comment, member, no_overlap_comment
 from kgen.codegen.reduction.calls import AT_ROW, BEFORE_ROWS, reads_of
 from kgen.codegen.reduction.comment import bound_comment
 from kgen.codegen.reduction.context import Value
@@ -73,7 +73,7 @@ def _prefetched(kernel: RowKernel, own: Sequence[int]) -> tuple[str, ...]:
         planned, size = operands.planned(access), operands.operand(access).dtype.size
         if planned.pattern is None or planned.alignment != PREFETCHED:
             continue
-        row = f"(row + {_rows_ahead(schedule)}) * layout.{operands.pattern_label(planned.pattern)}_stride[0]"
+        row = f"(row + {_rows_ahead(schedule)}) * {_row_stride(operands, planned.pattern)}"
         bytes_ = f"{schedule.resident * size}" if is_known(schedule) else f"{size} * layout.width"
         found.append(f"{operands.pointer(access)} + {row}, {bytes_}")
     return tuple(found)
@@ -143,13 +143,18 @@ class _NextRegisters(Registers):
         return names.next_row(self.operands.labels[access])
 
 
+def _row_stride(operands: Operands, pattern: int) -> str:
+    """The stride from one row to the next."""
+    return member(f"{operands.pattern_label(pattern)}_stride", 0, operands.schedule.kept)
+
+
 def _ahead(kernel: RowKernel, access: int, is_taken: bool) -> Ahead:
     """``is_taken``: whether its elements are needed after they are converted."""
     operands, places = kernel.operands, _NextRow(kernel.operands, kernel.places.at)
     registers = _NextRegisters(operands, places, kernel.registers.resident)
     pattern = operands.planned(access).pattern
     assert pattern is not None
-    step = f"layout.{operands.pattern_label(pattern)}_stride[0]"
+    step = _row_stride(operands, pattern)
     start = f"{operands.pointer(access)} + blockIdx.x * {step}"
     row = Value(f"const {operands.type_of(access)}*", places.base_of(access), start)
     read = registers.read(access)

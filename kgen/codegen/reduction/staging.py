@@ -46,11 +46,11 @@ def staging(operands: Operands, places: RowPlaces) -> Staged | None:
 
 def _spaced(operands: Operands, access: int, array: str) -> SpacedOperand:
     """How a block reads an operand with gaps between its rows."""
-    schedule, label = operands.schedule, operands.labels[access]
+    schedule = operands.schedule
     places = RowPlaces(operands, "i")
     start = operands.start(access, places.base_of(access), places.row_offset(access))
     coordinates = row_coordinates(schedule, places.uses.kept, "row")
-    value = f"{start.name}[i * layout.{label}_step[0]]"
+    value = f"{start.name}[i * {operands.steps(access)[0]}]"
     return SpacedOperand(operands.operand(access).name, array, _pitch(operands, access), coordinates, start, value)
 
 
