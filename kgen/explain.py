@@ -41,7 +41,7 @@ class KernelFact:
     """One kernel: its schedule and the reasons for it.  ``spaces``: the iteration space, or those of its parts, fastest
     dimension first.
 
-    ``costs``: predicted seconds of each family that applies, the least first.
+    ``costs``: predicted seconds of each family that applies, the kernel's first; empty where none was predicted.
     """
 
     kernel: str
@@ -82,7 +82,7 @@ class Explanation:
             KernelFact(
                 suffix_of(step.schedule, step.placed.itemsizes), step.placed.shape, _spaces(step.placed),
                 (*step.reasons, *entry.launch_lines), tuple(_operands(lowered, step)), step.schedule.to_dict(),
-                step.costs, usage.get(entry.name),
+                _costs(step), usage.get(entry.name),
             )
             for step, entry in zip(lowered.steps, module.entries, strict=True)
         ]  # fmt: skip
@@ -229,6 +229,11 @@ def _at_places(step: LoweredStep, operand: int) -> str:
     (combine,) = {a.combine for a in attrs if isinstance(a, Scatter) and a.operand == operand}
     how = "" if combine == "set" else f" by atomic {combine}"
     return f"at computed places{how}; none outside of the array"
+
+
+def _costs(step: LoweredStep) -> tuple[tuple[str, float], ...]:
+    """As :class:`KernelFact` has them."""
+    return () if step.seconds is None else ((step.schedule.template, step.seconds), *step.others)
 
 
 def _predicted(costs: tuple[tuple[str, float], ...]) -> str:

@@ -56,14 +56,16 @@ class Layouts:
 
 @dataclass(frozen=True, slots=True)
 class LoweredStep:
-    """One kernel.  ``number``: the index of its step.  ``costs``: see :class:`~kgen.schedule.facts.Choice`."""
+    """One kernel.  ``number``: the index of its step.  ``seconds``, ``others``: see
+    :class:`~kgen.schedule.facts.Choice`."""
 
     number: int
     step: Step
     placed: Placed
     schedule: Schedule
     reasons: tuple[str, ...]
-    costs: tuple[tuple[str, float], ...] = ()
+    seconds: float | None = None
+    others: tuple[tuple[str, float], ...] = ()
 
     @property
     def launch(self) -> Launch:

@@ -299,7 +299,8 @@ def _decided(
 ) -> LoweredStep:
     """``why``: the reasons for a kernel of its own, and for its position."""
     reasons = sizes.hide_assumed((*choice.reasons, *why))
-    return LoweredStep(number, step, replace(placed, space=choice.space), choice.schedule, reasons, choice.costs)
+    there = replace(placed, space=choice.space)
+    return LoweredStep(number, step, there, choice.schedule, reasons, choice.seconds, choice.others)
 
 
 STAGES = Stages(specialise_for, choose_variant, allocate, decide)

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import math
 
-from kgen.families import facts_of
+from kgen.families import facts_of, family_of
 from kgen.lowering import LoweredStep
 from kgen.schedule.cost import coarse
 from kgen.schedule.facts import Choice
-from kgen.schedule.reduction.column_search import column_seconds
-from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.reduction.row_cost import row_seconds
-from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule
 from kgen.schedule.step_layout import Placed
 from kgen.schedule.target import Target
 from kgen.schedule.traffic import needed_bytes, traffic
 
 
 def seconds_of(step: LoweredStep, target: Target) -> float:
-    """Seconds of a kernel among others: from how it walks its space, where that is known."""
-    planned, launch = step.schedule, target.tuning.traffic.launch
-    walks = isinstance(planned, ColumnSchedule) and planned.template == "column_reduce" and not planned.split
-    if walks or (isinstance(planned, RowSchedule) and planned.template == "row_reduce" and planned.chunk):
-        facts, choice = facts_of(step.step, step.placed, target), Choice(planned, step.placed.space, ())
-        assert isinstance(facts, RowFacts)
-        if walks:
-            return launch + column_seconds(facts, choice)
-        return row_seconds(facts, choice, target.tuning.gathered_rates)
-    if step.costs:
-        return launch + step.costs[0][1]
-    return traffic(planned, step.step, step.placed.space, step.placed.itemsizes).seconds(target)
+    """Seconds of a kernel among others: as its family predicts them, as they were compared, or by its traffic."""
+    planned, placed = step.schedule, step.placed
+    choice = Choice(planned, placed.space, step.reasons)
+    seconds = family_of(planned).seconds(facts_of(step.step, placed, target), choice)
+    if seconds is not None:
+        return seconds
+    if step.seconds is not None:
+        return target.tuning.traffic.launch + step.seconds
+    return traffic(planned, step.step, placed.space, placed.itemsizes).seconds(target)
 
 
 def needed_seconds(step: LoweredStep, target: Target) -> float:

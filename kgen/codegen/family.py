@@ -130,6 +130,11 @@ def covers_nothing(step: Step, layout: LayoutClass, rank: int) -> Iterator[Sched
     return iter(())
 
 
+def predicts_nothing(facts: Facts, choice: Choice) -> float | None:
+    """``seconds`` of families without a prediction of their own."""
+    return None
+
+
 @dataclass(frozen=True)
 class Family(Generic[F, S]):
     """A row in the table of families.
@@ -139,7 +144,8 @@ class Family(Generic[F, S]):
     ``launch``: the launch rule.  ``write``: the kernel for a unit.  ``suffix``: the end of a kernel's name, from the
     sizes of its accesses.  ``classes``: how the kernel classifies each operand.  ``covers``: the kernels for files made
     ahead of time.  ``has_element``: whether kernels call one function for each element.  ``walk``: how a choice walks
-    its space, from which its cost is predicted; None: it is chosen where it applies.
+    its space, by which families are compared; None: it is chosen where it applies.  ``seconds``: of a kernel beside
+    others of its program; None where the choice itself was by predicted time, or traffic predicts it.
     """
 
     name: str
@@ -152,3 +158,4 @@ class Family(Generic[F, S]):
     covers: Callable[[Step, LayoutClass, int], Iterator[Schedule]] = covers_nothing
     has_element: bool = True
     walk: Callable[[F, Choice], Walk] | None = None
+    seconds: Callable[[F, Choice], float | None] = predicts_nothing

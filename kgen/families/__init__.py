@@ -108,8 +108,8 @@ def _fastest(facts: Facts, found: Mapping[str, Choice]) -> Choice:
     """The choice with the least predicted time.  ``found``: by family; all of these have a walk."""
     walks = {name: BY_NAME[name].walk for name in found}
     seconds = {name: predict(walk(facts, found[name]), facts.tuning.costs) for name, walk in walks.items() if walk}
-    order = sorted(seconds.items(), key=lambda one: one[1])
-    return replace(found[order[0][0]], costs=tuple(order))
+    (name, least), *others = sorted(seconds.items(), key=lambda one: one[1])
+    return replace(found[name], seconds=least, others=tuple(others))
 
 
 def family_of(schedule: Schedule) -> Family[Any, Any]:

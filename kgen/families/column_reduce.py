@@ -35,4 +35,16 @@ def suffix(schedule: ColumnSchedule, itemsizes: Sequence[int]) -> str:
     return f"columns{'_split' if schedule.split else ''}{schedule.bits_suffix}"
 
 
-COLUMN_REDUCE = Family("column_reduce", RowFacts, choose, launch, write, suffix, row_classes, has_element=False)
+def seconds(facts: RowFacts, choice: Choice) -> float | None:
+    """By how blocks walk columns, unless several share these: merges are not predicted."""
+    from kgen.schedule.reduction.column_search import column_seconds
+
+    assert isinstance(choice.schedule, ColumnSchedule)
+    if choice.schedule.split:
+        return None
+    return facts.tuning.traffic.launch + column_seconds(facts, choice)
+
+
+COLUMN_REDUCE = Family(
+    "column_reduce", RowFacts, choose, launch, write, suffix, row_classes, has_element=False, seconds=seconds
+)

@@ -39,4 +39,14 @@ def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:
     return f"reduce_{schedule.residency_suffix}{ends}{'_split' if schedule.split else cluster}{schedule.bits_suffix}"
 
 
-ROW_REDUCE = Family("row_reduce", RowFacts, choose, launch, write, suffix, row_classes, has_element=False)
+def seconds(facts: RowFacts, choice: Choice) -> float | None:
+    """Of rows in chunks, which were chosen by these rates."""
+    from kgen.schedule.reduction.row_cost import row_seconds
+
+    assert isinstance(choice.schedule, RowSchedule)
+    return row_seconds(facts, choice, facts.tuning.gathered_rates) if choice.schedule.chunk else None
+
+
+ROW_REDUCE = Family(
+    "row_reduce", RowFacts, choose, launch, write, suffix, row_classes, has_element=False, seconds=seconds
+)

@@ -146,13 +146,15 @@ class Facts:
 class Choice:
     """A schedule, the space in the order in which the kernel walks it, and the reasons for the decisions.
 
-    ``costs``: predicted seconds of each family that applies, the least first; empty where none was predicted.
+    ``seconds``: of one launch, as predicted where several ways were compared; None elsewhere.  ``others``: predicted
+    seconds of the other families that apply, the least first.
     """
 
     schedule: Schedule
     space: IterationSpace
     reasons: tuple[str, ...]
-    costs: tuple[tuple[str, float], ...] = ()
+    seconds: float | None = None
+    others: tuple[tuple[str, float], ...] = ()
 
 
 def _takes_long(op: Op, *, converts: bool) -> bool:

@@ -76,7 +76,7 @@ def fastest_columns(facts: RowFacts, widest: int, usual: ColumnSchedule | None =
     at most.  ``usual``: what ways take the place of, if any; see :func:`_may_replace`."""
     ways = (way for alike in _ways(facts, widest, usual) for way in _with_choices(alike))
     found = fastest(ways, lambda way: column_seconds(way[0].facts, way[1]))
-    return None if found is None else priced(found[1][0].choice(), found[0])
+    return None if found is None else replace(found[1][0].choice(), seconds=found[0])
 
 
 def _with_choices(ways: Sequence[ColumnWay]) -> Iterator[tuple[ColumnWay, Choice]]:
@@ -94,11 +94,6 @@ def _with_choices(ways: Sequence[ColumnWay]) -> Iterator[tuple[ColumnWay, Choice
             split=one.split,
         )
         yield way, replace(sample, schedule=schedule)
-
-
-def priced(choice: Choice, seconds: float) -> Choice:
-    """The choice with its predicted time."""
-    return replace(choice, costs=((choice.schedule.template, seconds),))
 
 
 def flying_registers(facts: RowFacts, schedule: ColumnSchedule) -> int:

@@ -23,7 +23,6 @@ from kgen.schedule.reduction.column_search import (
     fastest_columns,
     flying_registers,
     least_seconds,
-    priced,
 )
 from kgen.schedule.reduction.column_tiles import down_columns_only, run_length
 from kgen.schedule.reduction.facts import RowFacts
@@ -63,7 +62,7 @@ def down_columns(facts: RowFacts) -> Choice | None:
         near = f"`{facts.names[beside[0]]}` is consecutive along another kept dimension"
         why = f"chunks: {near}: blocks take {mapping.chunk * group} columns of it"
         choice = replace(choice, reasons=(*choice.reasons, why))
-    return _fastest(facts, group, priced(choice, column_seconds(facts, choice)))
+    return _fastest(facts, group, replace(choice, seconds=column_seconds(facts, choice)))
 
 
 def _fastest(facts: RowFacts, group: int, usual: Choice) -> Choice:
@@ -117,7 +116,7 @@ def _instead_of_rows(facts: RowFacts) -> Choice | None:
 
 def _below(limit: float, found: Choice | None) -> Choice | None:
     """What is predicted to take less than ``limit`` seconds."""
-    return found if found is not None and found.costs[0][1] < limit else None
+    return found if found is not None and found.seconds is not None and found.seconds < limit else None
 
 
 def _widest(facts: RowFacts) -> int:

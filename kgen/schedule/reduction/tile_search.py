@@ -12,7 +12,7 @@ from kgen.schedule.facts import Choice
 from kgen.schedule.occupancy import Occupant, seconds
 from kgen.schedule.reduction.column_choice import choice_of
 from kgen.schedule.reduction.column_mapping import ColumnDemand, ColumnMapping
-from kgen.schedule.reduction.column_search import flying_registers, priced
+from kgen.schedule.reduction.column_search import flying_registers
 from kgen.schedule.reduction.column_tiles import is_of_one_column
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.schedule import ColumnSchedule
@@ -37,7 +37,7 @@ def fastest_tiles(facts: RowFacts, widest: int, usual: Choice) -> Choice:
     ways = (choice_of(facts, group, mapping) for group, mapping in tiles)
     limit = facts.tuning.column_tiles.gain * _seconds(facts, usual)
     found = fastest(ways, lambda choice: _seconds(facts, choice), limit)
-    return usual if found is None else priced(found[1], found[0])
+    return usual if found is None else replace(found[1], seconds=found[0])
 
 
 def _tiles(facts: RowFacts, columns: ColumnDemand) -> Iterator[ColumnMapping]:
