@@ -44,10 +44,10 @@ from kgen.operands import Operands, Sizes
 from kgen.options import Options
 from kgen.partition.cut import cut, refuse_empty
 from kgen.partition.horizontal import HorizontalStep, horizontal as horizontal_step
+from kgen.partition.kernel_body import KernelSpace
 from kgen.partition.reasons import order_reasons
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
-from kgen.partition.trace import KernelSpace
 from kgen.passes import PIPELINE, optimise
 from kgen.program import Program
 from kgen.schedule.any_layout import LayoutClass

@@ -18,9 +18,9 @@ from kgen.dtypes import FLOAT32, FLOAT64
 from kgen.ir.graph import Graph, IndexMap, Op, Operand, Reduction
 from kgen.ir.views import Bound, Computed
 from kgen.partition.cut import cut
+from kgen.partition.kernel_body import KernelSpace, rows_of, squeezed
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Access, Step
-from kgen.partition.trace import KernelSpace, rows_of, squeezed
 
 #: The dimension of partial sums that blocks have.
 BLOCKS = "blocks"

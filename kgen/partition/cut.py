@@ -4,7 +4,7 @@ A kernel walks one space: kept axes, and one set of reduced axes that all its re
 the kept axes (one element per row) or all of them.  Without reductions, all outputs have the same shape.  A value that
 cannot be computed in the kernel that uses it goes through a buffer: another kernel writes it, and later ones read it
 like an input.  This applies to reductions over other axes, and to chains of reductions that are too long
-(``trace.py``).  Every other value is computed wherever it is used, and again for each use.
+(``kernel_body.py``).  Every other value is computed wherever it is used, and again for each use.
 
 The program is in SSA form: a load gives the element as it was before the call, and a read after an update uses the
 stored value directly.  So kernels may run in any order in which none reads an element that an earlier kernel, or
@@ -20,9 +20,9 @@ from dataclasses import replace
 from kgen.diagnostics import Reporter
 from kgen.ir.graph import NO_IDENTITY, Graph, IndexMap, Op, Operand, Reduction, Scatter
 from kgen.partition.fusion import FusedKernel, Fuser, Orders
+from kgen.partition.kernel_body import AxisMap, BodyBuilder, KernelBody, KernelSpace, below, chain_cuts, spread
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Access, Step
-from kgen.partition.trace import AxisMap, KernelSpace, Trace, Tracer, below, chain_cuts, spread
 from kgen.passes.dce import dce
 from kgen.source import Source
 
@@ -41,7 +41,7 @@ def cut(
     go through buffers as well.  ``spaces``: of the values that have another one than their own shape or reduction:
     reductions that share one with others, over more or fewer axes, and values that are computed along rows.
     """
-    tracer = Tracer(kernel, chain_cuts(kernel).union(stored), spaces or {}, chained=chained)
+    builder = BodyBuilder(kernel, chain_cuts(kernel).union(stored), spaces or {}, chained=chained)
     loads, stores = (
         {op.attr.operand for op in kernel.ops if op.name == name and isinstance(op.attr, IndexMap)}
         for name in ("load", "store")
@@ -54,14 +54,14 @@ def cut(
         _whole_stores(kernel, sinks),
         _fills(kernel, sinks),
     )
-    fused_kernels = Fuser(tracer, orders).kernels(sinks)
+    fused_kernels = Fuser(builder, orders).kernels(sinks)
     buffers = {n: None for fused in fused_kernels for n in sorted(fused.sinks) if kernel.ops[n].name != "store"}
     operands = list(kernel.operands)
     for number in buffers:
         operands.append(_buffer(kernel.ops[number], {o.name for o in operands}))
     made = {n: len(kernel.operands) + i for i, n in enumerate(buffers)}
     whole = replace(kernel, operands=tuple(operands))
-    return whole.operands, tuple(_step(whole, tracer, fused, made) for fused in fused_kernels)
+    return whole.operands, tuple(_step(whole, builder, fused, made) for fused in fused_kernels)
 
 
 def _other_views(kernel: Graph, stores: Iterable[int], loads: Iterable[int]) -> dict[int, set[int]]:
@@ -102,51 +102,51 @@ def _buffer(op: Op, taken: set[str]) -> Operand:
 # --- steps ------------------------------------------------------------------------------------------------
 
 
-def _step(kernel: Graph, tracer: Tracer, fused: FusedKernel, made: Mapping[int, int]) -> Step:
+def _step(kernel: Graph, builder: BodyBuilder, fused: FusedKernel, made: Mapping[int, int]) -> Step:
     sinks = sorted(fused.sinks)
-    trace = tracer.run(fused.space, sinks)
-    ops, places, moved = _ops(kernel, trace, made)
+    body = builder.build(fused.space, sinks)
+    ops, places, moved = _ops(kernel, body, made)
     for number in (n for n in sinks if n in made):
-        op, place = kernel.ops[number], trace.space.place(kernel.ops[number].shape)
+        op, place = kernel.ops[number], body.space.place(kernel.ops[number].shape)
         assert place is not None
         ops.append(Op("store", (moved[number, place],), op.dtype, op.shape, _whole(op, made[number])))
         places.append(place)
     part = dce(replace(kernel, ops=tuple(ops)))
-    if trace.space.reduced is None:
+    if body.space.reduced is None:
         aligned = [op.attr.axes for op in part.ops if isinstance(op.attr, IndexMap)]
-        return Step(part, trace.space.dims, _accesses(part, aligned))
-    inner = tracer.nested_axes(trace)
-    order = [*trace.space.kept, *sorted(trace.space.reduced - inner), *sorted(inner)]
+        return Step(part, body.space.dims, _accesses(part, aligned))
+    inner = builder.nested_axes(body)
+    order = [*body.space.kept, *sorted(body.space.reduced - inner), *sorted(inner)]
     axis = {walked: i for i, walked in enumerate(order)}
     found = [tuple(None if p is None else axis[p] for p in place) for place in places]
     maps = [spread(op, p, len(order)) for op, p in zip(part.ops, found, strict=True) if isinstance(op.attr, IndexMap)]
-    shape = tuple(trace.space.dims[a] for a in order)
-    return ReductionStep(part, shape, _accesses(part, maps), len(trace.space.kept), tuple(found), len(inner))
+    shape = tuple(body.space.dims[a] for a in order)
+    return ReductionStep(part, shape, _accesses(part, maps), len(body.space.kept), tuple(found), len(inner))
 
 
 def _ops(
-    kernel: Graph, trace: Trace, made: Mapping[int, int]
+    kernel: Graph, body: KernelBody, made: Mapping[int, int]
 ) -> tuple[list[Op], list[AxisMap], dict[tuple[int, AxisMap], int]]:
     """The ops of a kernel, their places, and the op of each (value, place).  ``made``: the operands of buffers."""
     ops: list[Op] = []
     places: list[AxisMap] = []
     moved: dict[tuple[int, AxisMap], int] = {}
     known: dict[tuple[object, ...], int] = {}
-    for number in sorted(trace.values):
+    for number in sorted(body.values):
         op = kernel.ops[number]
-        for place in trace.values[number]:
-            if (number, place) in trace.loaded:
+        for place in body.values[number]:
+            if (number, place) in body.loaded:
                 here = Op("load", (), op.dtype, op.shape, _whole(op, made[number]), op.label, op.span)
             else:
                 args = tuple(
-                    moved[a, p] for a, p in zip(op.args, below(op, place, kernel.ops, trace.space), strict=True)
+                    moved[a, p] for a, p in zip(op.args, below(op, place, kernel.ops, body.space), strict=True)
                 )
                 if op.name == "expand":  # a place is in axes of the space, so expanding changes nothing
                     moved[number, place] = args[0]
                     continue
                 here = Op(op.name, args, op.dtype, op.shape, op.attr, op.label, op.span)
-            if trace.space.reduced is None:
-                here = _aligned(here, place, trace.space)
+            if body.space.reduced is None:
+                here = _aligned(here, place, body.space)
                 key: tuple[object, ...] = (here.name, here.args, here.dtype, here.shape, here.attr)
             else:
                 key = _at_place(here, place)

@@ -7,7 +7,7 @@ updates would wait for each other.
 A kernel may update an operand that it reads only where each thread reads no elements but those that it writes.  Where
 all threads of a row read one element and one of them writes it, that is a race.
 
-A unit is a set of sinks that are traced together.  Units are placed in an order that obeys both rules.  Each is fused
+A unit is a set of sinks with one kernel body.  Units are placed in an order that obeys both rules.  Each is fused
 into an existing kernel, if one that is late enough walks the same space and reads a common array; otherwise it becomes
 a new kernel at the end.  Units that depend on it are placed later, so fusing never breaks a rule.
 """
@@ -19,7 +19,7 @@ from dataclasses import field
 from heapq import heapify, heappop, heappush
 
 from kgen.ir.graph import Gather, IndexMap, Op, Scatter, Shape
-from kgen.partition.trace import AxisMap, KernelSpace, Read, Trace, Tracer, squeezed
+from kgen.partition.kernel_body import AxisMap, BodyBuilder, KernelBody, KernelSpace, Read, squeezed
 from kgen.records import dataclass
 
 FusionKey = tuple[KernelSpace | Shape, int]  #: a space or its dimensions, and an array that is read there
@@ -30,7 +30,7 @@ class Unit:
     """Sinks that are always computed in the same kernel."""
 
     sinks: tuple[int, ...]
-    trace: Trace
+    body: KernelBody
 
 
 @dataclass(slots=True)
@@ -44,13 +44,13 @@ class FusedKernel:
     reads: dict[int, set[Read]] = field(default_factory=dict)
     writes: dict[int, AxisMap | None] = field(default_factory=dict)
 
-    def take(self, trace: Trace, sinks: Iterable[int]) -> None:
+    def take(self, body: KernelBody, sinks: Iterable[int]) -> None:
         self.sinks += sinks
-        self.fused |= trace.fused
-        self.loaded |= trace.buffers
-        for read in trace.reads:
+        self.fused |= body.fused
+        self.loaded |= body.buffers
+        for read in body.reads:
             self.reads.setdefault(read.operand, set()).add(read)
-        self.writes |= trace.writes
+        self.writes |= body.writes
 
 
 def races(space: KernelSpace, reads: Iterable[Read], writes: dict[int, AxisMap | None]) -> bool:
@@ -99,9 +99,9 @@ class Orders:
 
 
 class Fuser:
-    def __init__(self, tracer: Tracer, orders: Orders) -> None:
-        self.tracer = tracer
-        self.ops = tracer.ops
+    def __init__(self, builder: BodyBuilder, orders: Orders) -> None:
+        self.builder = builder
+        self.ops = builder.ops
         self.updated = orders.updated
         self.views = orders.views
         self.separates = any(op.name in ("reduce", "gather") for op in self.ops)
@@ -146,26 +146,26 @@ class Fuser:
                 key = (self.ops[store].shape, reads, self.refilled(store), store in self.filling)
                 alike.setdefault(key, []).append(store)
                 continue
-            trace = self.tracer.alone(store, separate=store in separate)
-            if not self.may_write(store, trace.space):
-                trace = self.tracer.alone(store, separate=True)
+            body = self.builder.alone(store, separate=store in separate)
+            if not self.may_write(store, body.space):
+                body = self.builder.alone(store, separate=True)
             if store in merged:
-                together.setdefault(trace.space, []).append(store)
+                together.setdefault(body.space, []).append(store)
             else:
-                units.append(self._unit((store,), trace))
+                units.append(self._unit((store,), body))
         for (shape, *_), sinks in alike.items():
-            units.append(Unit(tuple(sinks), self.tracer.run(KernelSpace(shape), sinks)))
+            units.append(Unit(tuple(sinks), self.builder.build(KernelSpace(shape), sinks)))
         for space, sinks in self._in_rows(together).items():
-            trace = self.tracer.run(space, sinks)
-            if races(space, trace.reads, self._updates(trace)):
-                units += [self._unit((n,), self.tracer.alone(n, separate=n in separate)) for n in sinks]
+            body = self.builder.build(space, sinks)
+            if races(space, body.reads, self._updates(body)):
+                units += [self._unit((n,), self.builder.alone(n, separate=n in separate)) for n in sinks]
             else:
-                units.append(Unit(tuple(sinks), trace))
+                units.append(Unit(tuple(sinks), body))
         made: set[int] = set()
         for unit in units:  # the list grows: buffers may need other buffers
-            for n in sorted(unit.trace.buffers - made):
+            for n in sorted(unit.body.buffers - made):
                 made.add(n)
-                units.append(Unit((n,), self.tracer.alone(n)))
+                units.append(Unit((n,), self.builder.alone(n)))
         return units
 
     def may_write(self, sink: int, space: KernelSpace) -> bool:
@@ -192,14 +192,14 @@ class Fuser:
             found.setdefault(next(fitting, space), []).extend(sinks)
         return found
 
-    def _unit(self, sinks: tuple[int, ...], trace: Trace) -> Unit:
-        if races(trace.space, trace.reads, self._updates(trace)):
+    def _unit(self, sinks: tuple[int, ...], body: KernelBody) -> Unit:
+        if races(body.space, body.reads, self._updates(body)):
             (store,) = sinks
-            trace = self.tracer.alone(store, separate=True)
-        return Unit(sinks, trace)
+            body = self.builder.alone(store, separate=True)
+        return Unit(sinks, body)
 
-    def _updates(self, trace: Trace) -> dict[int, AxisMap | None]:
-        return {o: axes for o, axes in trace.writes.items() if o in self.updated}
+    def _updates(self, body: KernelBody) -> dict[int, AxisMap | None]:
+        return {o: axes for o, axes in body.writes.items() if o in self.updated}
 
     # --- order ----------------------------------------------------------------------------------------
 
@@ -230,7 +230,7 @@ class Fuser:
     def _after(self, units: Sequence[Unit]) -> list[set[int]]:
         """For each unit, the units that write the buffers that it reads, and what it then writes at computed places."""
         maker = {n: i for i, unit in enumerate(units) for n in unit.sinks}
-        return [{maker[n] for n in unit.trace.buffers | self._before(unit) | self._filled(unit)} for unit in units]
+        return [{maker[n] for n in unit.body.buffers | self._before(unit) | self._filled(unit)} for unit in units]
 
     def _before(self, unit: Unit) -> set[int]:
         """The stores to what a unit writes at computed places."""
@@ -239,16 +239,16 @@ class Fuser:
 
     def _filled(self, unit: Unit) -> set[int]:
         """The stores to the program's buffers that a unit reads."""
-        return {store for read in unit.trace.reads for store in self.fills.get(read.operand, ())}
+        return {store for read in unit.body.reads for store in self.fills.get(read.operand, ())}
 
     def _not_before(self, units: Sequence[Unit], views: Mapping[int, Set[int]]) -> list[set[int]]:
         """For each unit, the others that read the operands that it updates, or views of them: none of them may run in a
         later kernel."""
         readers: dict[int, set[int]] = {}
         for i, unit in enumerate(units):
-            for read in unit.trace.reads:
+            for read in unit.body.reads:
                 readers.setdefault(read.operand, set()).add(i)
-        updates = [{*self._updates(unit.trace)}.union(*(views.get(o, ()) for o in unit.trace.writes)) for unit in units]
+        updates = [{*self._updates(unit.body)}.union(*(views.get(o, ()) for o in unit.body.writes)) for unit in units]
         return [{i for o in those for i in readers.get(o, ()) if i != me} for me, those in enumerate(updates)]
 
     def _priority(self, unit: Unit) -> tuple[bool, int, int]:
@@ -269,8 +269,8 @@ class _Placement:
         self.latest: dict[FusionKey, int] = {}  # -> kernel
         self.linked: dict[FusionKey, FusionKey] = {}
         for unit in units:
-            for shape in _fusion_shapes(unit.trace.space):
-                keys = [(shape, array) for array in self._arrays(unit.trace)]
+            for shape in _fusion_shapes(unit.body.space):
+                keys = [(shape, array) for array in self._arrays(unit.body)]
                 for key in keys[1:]:
                     one, other = self._fusion_key(*keys[0]), self._fusion_key(*key)
                     if one != other:
@@ -284,13 +284,13 @@ class _Placement:
             if found is not None:
                 break
         else:
-            place, found = len(self.kernels), (FusedKernel(unit.trace.space), unit.trace)
+            place, found = len(self.kernels), (FusedKernel(unit.body.space), unit.body)
             self.kernels.append(found[0])
-        kernel, trace = found
-        kernel.take(trace, unit.sinks)
+        kernel, body = found
+        kernel.take(body, unit.sinks)
         self.kernels[place] = kernel
         shapes = _fusion_shapes(kernel.space)
-        for array in self._arrays(trace):
+        for array in self._arrays(body):
             self.latest.update((self._fusion_key(shape, array), place) for shape in shapes)
         if kernel.space.reduced is None:
             self.by_shape[kernel.space] = place
@@ -306,57 +306,57 @@ class _Placement:
             key = up
         return key
 
-    def _arrays(self, trace: Trace) -> set[int]:
+    def _arrays(self, body: KernelBody) -> set[int]:
         """What kernels that read it share: operands, and the buffers of values that are always read from buffers, which
         count backwards from -1."""
-        return {r.operand for r in trace.reads} | {~n for n in trace.buffers & self.fuser.tracer.chain_cuts}
+        return {r.operand for r in body.reads} | {~n for n in body.buffers & self.fuser.builder.chain_cuts}
 
     def _candidates(self, unit: Unit) -> list[int]:
         """Kernels that read a common array, those of exactly this space first; then any of the same shape."""
-        space = unit.trace.space
-        arrays = sorted(self._arrays(unit.trace))
+        space = unit.body.space
+        arrays = sorted(self._arrays(unit.body))
         found = [self.latest.get(self._fusion_key(shape, a)) for shape in _fusion_shapes(space) for a in arrays]
         if space.reduced is None:
             found.append(self.by_shape.get(space))
         return [place for place in dict.fromkeys(found) if place is not None]
 
-    def _try_fuse(self, kernel: FusedKernel, unit: Unit) -> tuple[FusedKernel, Trace] | None:
-        """The kernel, perhaps in a space with reductions now, and the unit's trace in it; None if they do not fuse."""
+    def _try_fuse(self, kernel: FusedKernel, unit: Unit) -> tuple[FusedKernel, KernelBody] | None:
+        """The kernel, perhaps in a space with reductions now, and the unit's body in it; None if they do not fuse."""
         found = self._in_one_space(kernel, unit)
         if found is None:
             return None
-        kernel, trace = found
-        chained, updated = self.fuser.tracer.chained, self.fuser.updated
-        if not chained and (kernel.fused & trace.buffers or kernel.loaded & trace.fused):
+        kernel, body = found
+        chained, updated = self.fuser.builder.chained, self.fuser.updated
+        if not chained and (kernel.fused & body.buffers or kernel.loaded & body.fused):
             return None  # one kernel would compute a reduction and use its result
-        mine = {o: axes for o, axes in trace.writes.items() if o in updated}
+        mine = {o: axes for o, axes in body.writes.items() if o in updated}
         theirs = [r for o in mine for r in kernel.reads.get(o, ())]
-        clash = races(kernel.space, theirs, mine) or races(kernel.space, trace.reads, kernel.writes)
-        return None if clash else (kernel, trace)
+        clash = races(kernel.space, theirs, mine) or races(kernel.space, body.reads, kernel.writes)
+        return None if clash else (kernel, body)
 
-    def _in_one_space(self, kernel: FusedKernel, unit: Unit) -> tuple[FusedKernel, Trace] | None:
+    def _in_one_space(self, kernel: FusedKernel, unit: Unit) -> tuple[FusedKernel, KernelBody] | None:
         """Both in one space: that of the one with reductions, if only one has any; None if spaces differ otherwise.
 
         Without chains, only kernels that write no elements of rows may share a row among several blocks: spaces stay
         apart.
         """
-        tracer, trace = self.fuser.tracer, unit.trace
-        if trace.space == kernel.space:
-            return kernel, trace
+        builder, body = self.fuser.builder, unit.body
+        if body.space == kernel.space:
+            return kernel, body
         flat = kernel.space.reduced is None
-        if (trace.space.reduced is None) == flat or not tracer.chained:
+        if (body.space.reduced is None) == flat or not builder.chained:
             return None
-        rows, others = (trace.space, kernel.sinks) if flat else (kernel.space, unit.sinks)
-        if any(rows.place(tracer.ops[n].shape) is None or not self.fuser.may_write(n, rows) for n in others):
+        rows, others = (body.space, kernel.sinks) if flat else (kernel.space, unit.sinks)
+        if any(rows.place(builder.ops[n].shape) is None or not self.fuser.may_write(n, rows) for n in others):
             return None
-        moved = tracer.run(rows, others)
+        moved = builder.build(rows, others)
         if moved.fused:  # its reads would differ from those that the order was made for
             return None
         if not flat:
             return kernel, moved
         fused = FusedKernel(rows)
         fused.take(moved, others)
-        return fused, trace
+        return fused, body
 
 
 def _fusion_shapes(space: KernelSpace) -> list[KernelSpace | Shape]:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from itertools import product
 
 from kgen.ir.graph import Graph, IndexMap, Reduction
+from kgen.partition.kernel_body import KernelSpace, rows_of
 from kgen.partition.reduction_step import PLACES
-from kgen.partition.trace import KernelSpace, rows_of
 
 
 def nested_spaces(kernel: Graph) -> Mapping[int, KernelSpace]:

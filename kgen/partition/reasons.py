@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from kgen.ir.graph import IndexMap, Operand
+from kgen.partition.kernel_body import LONGEST_CHAIN
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
-from kgen.partition.trace import LONGEST_CHAIN
 
 _UPDATED = "updates meet there, whose order does not matter"
 

@@ -7,8 +7,8 @@ from functools import reduce
 
 from kgen.ir.graph import IndexMap, Reduction, Shape
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
+from kgen.partition.kernel_body import AxisMap, spread
 from kgen.partition.step import Step
-from kgen.partition.trace import AxisMap, spread
 from kgen.records import dataclass
 
 PLACES = frozenset({"argmin", "argmax"})  # reductions whose result is an index within the row

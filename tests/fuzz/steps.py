@@ -11,9 +11,9 @@ from kgen.ir.evaluator import Frame
 from kgen.ir.graph import Graph, IndexMap, Op, Operand, Reduction
 from kgen.ir.reduction_values import reduce
 from kgen.ir.rounding import numpy_dtype
+from kgen.partition.kernel_body import AxisMap, spread
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
-from kgen.partition.trace import AxisMap, spread
 
 from .arrays import Array
 

@@ -24,8 +24,8 @@ from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.codegen.spelling import Expr, register_type, storage_type
 from kgen.dtypes import BFLOAT16, FLOAT32, INT32, INT64
 from kgen.ir.graph import IndexMap, Op, Scatter
+from kgen.partition.kernel_body import spread
 from kgen.partition.reduction_step import ReductionStep
-from kgen.partition.trace import spread
 from kgen.records import dataclass
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.ir.graph import IndexMap, Reduction
+from kgen.partition.kernel_body import spread
 from kgen.partition.reduction_step import ReductionStep
-from kgen.partition.trace import spread
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import WARP

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from kgen.ir.graph import IndexMap
 from kgen.layout.iterator import IterationSpace
+from kgen.partition.kernel_body import spread
 from kgen.partition.reduction_step import ReductionStep
-from kgen.partition.trace import spread
 from kgen.records import dataclass
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import WARP as WARP

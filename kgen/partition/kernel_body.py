@@ -83,8 +83,10 @@ class Read:
 
 
 @dataclass(slots=True)
-class Trace:
-    """``values``: for each value, the places at which it is needed, and whether a reduction or a value that varies
+class KernelBody:
+    """What one kernel computes.
+
+    ``values``: for each value, the places at which it is needed, and whether a reduction or a value that varies
     along the row uses it there.
 
     ``loaded``: the values that are read from a buffer; ``fused``: the reductions that the kernel computes.
@@ -154,8 +156,10 @@ def spread(op: Op, place: AxisMap, rank: int) -> AxisMap:
     return tuple(axes)
 
 
-class Tracer:
-    """``chained``: whether a kernel may reduce a row and then use the result to reduce or write the whole row again.
+class BodyBuilder:
+    """Finds what kernels compute.
+
+    ``chained``: whether a kernel may reduce a row and then use the result to reduce or write the whole row again.
     ``chain_cuts``: values that are read from buffers wherever they are used.  ``spaces``: of values that
     have another one than their own shape or reduction."""
 
@@ -172,19 +176,19 @@ class Tracer:
         op = self.ops[number]
         return self.spaces.get(number) or (rows_of(op, self.ops) if op.name == "reduce" else None)
 
-    def nested_axes(self, trace: Trace) -> frozenset[int]:
+    def nested_axes(self, body: KernelBody) -> frozenset[int]:
         """The axes of segments; none where all reductions are of whole rows."""
-        space, ops = trace.space, self.ops
+        space, ops = body.space, self.ops
         rows = tuple(range(len(space.dims))), space.kept
-        nested = any(space.axes_of(rows_of(ops[n], ops)) != rows for n in trace.fused)
+        nested = any(space.axes_of(rows_of(ops[n], ops)) != rows for n in body.fused)
         return space.inner if nested else frozenset()
 
-    def alone(self, sink: int, *, separate: bool = False) -> Trace:
-        """The trace of a kernel for one sink.  ``separate``: with all its reductions in other kernels."""
+    def alone(self, sink: int, *, separate: bool = False) -> KernelBody:
+        """The body of a kernel for one sink.  ``separate``: with all its reductions in other kernels."""
         op = self.ops[sink]
         if (space := self.space_of(sink)) is not None:
-            return self.run(space, [sink])
-        flat = self.run(KernelSpace(op.shape), [sink])
+            return self.build(space, [sink])
+        flat = self.build(KernelSpace(op.shape), [sink])
         if separate:
             return flat
         mine = tuple(i for i, dim in enumerate(op.shape) if dim != 1)
@@ -198,12 +202,12 @@ class Tracer:
             kept = tuple(p for p in place if p is not None)
             whole = space.dims == squeezed(op.shape) and kept == tuple(mine[a] for a in axes[1])
             if kept == mine or (whole and self.chained):
-                return self.run(space, [sink])
+                return self.build(space, [sink])
         return flat
 
-    def run(self, space: KernelSpace, sinks: Iterable[int]) -> Trace:
+    def build(self, space: KernelSpace, sinks: Iterable[int]) -> KernelBody:
         """Everything that these sinks depend on.  Ops are visited last to first: each after its users."""
-        found = Trace(space)
+        found = KernelBody(space)
         queue: list[int] = []
         ends: set[tuple[int, AxisMap]] = set()
 
