@@ -610,9 +610,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
 // The bytes of a call: copies of unaligned arrays, buffers between kernels, then scratch memory, which these share.
 static size_t workspace_of(const Array* arrays, const Choice* choices)
 {
-    long long scratch = 0;
-    for (int i = 0; i < 1; ++i) scratch = kgen_max(scratch, choices[i].scratch_bytes);
-    return scratch + bytes_of_copies(arrays, 3);
+    return choices[0].scratch_bytes + bytes_of_copies(arrays, 3);
 }
 
 }  // namespace kgen_mse

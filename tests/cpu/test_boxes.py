@@ -27,3 +27,14 @@ def test_unaligned_input() -> None:
     assert kernel.explain(a, late, across.T).steps[0].kernel.startswith("boxes")
     assert "Moved by aligned groups of 4 elements: out and a." in kernel.source(a, late, across.T)
     np.testing.assert_array_equal(kernel(a, late, across.T), a + late * across.T)
+
+
+def test_one_group_a_thread() -> None:
+    """Each thread has one group of the output and of the operand that lies beside it: no loop over groups."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 9, (41, 9604)).astype(np.float64)
+    b, c = (rng.integers(0, 9, (9604, 41)).astype(dtype).T for dtype in (np.float16, np.int8))
+    kernel = kgen.jit("out = max(a, b) + min(b, c)", device="cpu")
+    assert kernel.explain(a, b, c).steps[0].kernel == "boxes_32x32_2d"
+    assert "Pack<double, 4, 16> a_in;" in kernel.source(a, b, c)
+    np.testing.assert_array_equal(kernel(a, b, c), np.maximum(a, b) + np.minimum(b, c))

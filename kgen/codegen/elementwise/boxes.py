@@ -69,7 +69,9 @@ class BoxWriter(ElementWriter):
             signed=schedule.signed,
             group=schedule.group,
             layout=self.layout(),
-            sides=tuple(self.side(s, {natural[-1], *(order[-1] for order in schedule.orders)}) for s in natural),
+            sides=tuple(
+                self.side(s, {o[-1] for o in (natural, *schedule.orders) if schedule.each(o) > 1}) for s in natural
+            ),
             scalars=self.once("scalar"),
             offsets=self.box_offsets(),
             staged=self.staged(),
@@ -130,9 +132,9 @@ class BoxWriter(ElementWriter):
         )  # fmt: skip
 
     def place(self, side: int, order: tuple[int, ...]) -> str:
-        """The place of group ``k`` along a side of the box."""
-        place = _PLACES[side]
-        return f"{place} + {times(self.schedule.step(order), 'k')}" if side == order[-1] else place
+        """The place of group ``k`` along a side of the box, or of a thread's only group."""
+        moves = side == order[-1] and self.schedule.each(order) > 1
+        return f"{_PLACES[side]} + {times(self.schedule.step(order), 'k')}" if moves else _PLACES[side]
 
     def taken_apart(self, side: int, used: Sequence[int]) -> list[str]:
         """Lines that take the coordinate along a side of several dimensions apart, where one needs it."""
@@ -200,7 +202,7 @@ class BoxWriter(ElementWriter):
             lines += sum_lines(f"const {schedule.signed} {self.labels[i]}_from = ", terms or ["0"])
         for label, access in self.patterns(used):
             along = [stride for side, _, stride in self.strides(access) if side == moving]
-            if len(along) == 1:
+            if len(along) == 1 and schedule.each(order) > 1:
                 lines.append(f"const {schedule.signed} {label}_next = {times(schedule.step(order), along[0])};")
         return lines
 
@@ -231,11 +233,14 @@ class BoxWriter(ElementWriter):
         if pattern is None or not any(side == order[-1] for side, _, _ in self.strides(access)):
             return found
         label = self.pattern(pattern)
-        return f"{found} + " + (f"k * {label}_next" if self.is_even(access, order[-1]) else names.offset(label))
+        if not self.is_even(access, order[-1]):
+            return f"{found} + {names.offset(label)}"
+        return f"{found} + k * {label}_next" if self.schedule.each(order) > 1 else found
 
     def address(self, access: int, order: tuple[int, ...]) -> str:
         """The address of group ``k``."""
-        return f"{self.pointer(access)} + ({self.offset(access, order)})"
+        offset = self.offset(access, order)
+        return f"{self.pointer(access)} + {f'({offset})' if ' ' in offset else offset}"
 
     def element_of(self, access: int, order: tuple[int, ...], element: int | str = "j") -> str:
         """An element of group ``k`` in memory, or its only one."""
@@ -267,7 +272,13 @@ class BoxWriter(ElementWriter):
             shape = "[{}][{}]".format(*tile_shape(box, dtype.size))
             to_tile = self.in_tile(access, order)
         tile = f"{label}_tile{shape}"
-        return BoxLoadContext(storage_type(dtype), self.pack(access), f"{label}_in", group, tile, to_tile)
+        return BoxLoadContext(
+            storage_type(dtype), self.pack(access), self.loaded(access, order), group, tile, to_tile,
+        )  # fmt: skip
+
+    def loaded(self, access: int, order: tuple[int, ...]) -> str:
+        """Group ``k`` of an access in registers, or a thread's only one."""
+        return f"{self.labels[access]}_in{'[k]' if self.schedule.each(order) > 1 else ''}"
 
     def in_tile(self, access: int, order: tuple[int, ...]) -> str:
         """Element ``j`` of group ``k``, in an order of sides, in shared memory."""
@@ -320,7 +331,7 @@ class BoxWriter(ElementWriter):
             case "transposed":
                 return self.in_tile(access, natural)
             case _ if access in early:
-                return f"{label}_in[k]{element}"
+                return f"{self.loaded(access, natural)}{element}"
             case "linear" if group > 1:
                 written = argument.kind == "write" and self.step.accesses[access].reads
                 return names.vector(label, new=written) + element
