@@ -14,7 +14,7 @@ import kgen
 from kgen import pipeline
 from kgen.argument_types import ArrayArg, WeakArg
 from kgen.dtypes import FLOAT32
-from kgen.partition import fusion as sharing, trace
+from kgen.partition import fusion as sharing, kernel_body
 from tests.fuzz import test_updates as fuzzed
 
 Array = np.ndarray[Any, Any]
@@ -245,9 +245,9 @@ def evaluated(form: str, length: int, x: Array) -> Array:
 @pytest.mark.parametrize("form", CHAINS)
 def test_long_chains(form: str) -> None:
     """Chains of many rounds go on from memory now and then, and give what short ones do."""
-    length = 2 * trace.LONGEST_CHAIN + 3
+    length = 2 * kernel_body.LONGEST_CHAIN + 3
     if form == "results":
-        length = trace.LONGEST_CHAIN + 2
+        length = kernel_body.LONGEST_CHAIN + 2
     x = some(6, 40) / 8
     got = kgen.jit(chain(form, length), device="cpu")(x)
     np.testing.assert_allclose(got, evaluated(form, length, x), rtol=1e-3)
@@ -259,7 +259,7 @@ def test_work_is_linear(form: str) -> None:
 
     def work(length: int) -> tuple[int, int]:
         visited = 0
-        real = trace.below
+        real = kernel_body.below
 
         def counted(*args: Any) -> Any:
             nonlocal visited
@@ -267,7 +267,7 @@ def test_work_is_linear(form: str) -> None:
             return real(*args)
 
         program = pipeline.load(outputs(length) if form == "outputs" else chain(form, length))
-        with mock.patch.object(trace, "below", counted):
+        with mock.patch.object(kernel_body, "below", counted):
             found = pipeline.specialise(program, {"x": ArrayArg(FLOAT32, (None, None))})
         cuts = [c for c in (found, found.online, found.split) if c is not None]
         return visited, sum(len(step.graph.ops) for c in cuts for step in c.steps)
