@@ -5,7 +5,7 @@ from __future__ import annotations
 from kgen.ir.graph import Scatter
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
-from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.reduction.schedule import goes_along_rows
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.step_layout import Placed
 
@@ -19,7 +19,7 @@ def takes_last_first(step: Step, schedule: Schedule, placed: Placed, ahead: Step
 
     Not few bytes: L2 has all of these, in whatever order.
     """
-    walks = isinstance(ahead, ReductionStep) and isinstance(before, RowSchedule) and not before.is_column
+    walks = isinstance(ahead, ReductionStep) and goes_along_rows(before)
     if not walks or schedule.template not in _BY_THREADS or any(isinstance(op.attr, Scatter) for op in step.graph.ops):
         return False
     read = {access.operand for access in ahead.accesses if access.reads}

@@ -14,7 +14,7 @@ from kgen.layout.iterator import IterationSpace
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.records import dataclass
-from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule, varying_accesses
+from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule, goes_along_rows, varying_accesses
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import LINE, SECTOR, WARP, Target
 
@@ -52,7 +52,7 @@ def traffic(schedule: Schedule, step: Step, space: IterationSpace, itemsizes: Se
     block, warp = _block_box(schedule, space), _warp_box(schedule, space)
     wave = _wave_box(schedule, space, block, itemsizes)
     # Chunks end anywhere, and what lies beyond is only needed much later.
-    burst = rates.burst if isinstance(schedule, RowSchedule) and not schedule.is_column and schedule.chunk else SECTOR
+    burst = rates.burst if goes_along_rows(schedule) and schedule.chunk else SECTOR
     memory = l2 = lines = requests = 0.0
     passes = _passes(schedule, step)
     for i, size in enumerate(itemsizes):
@@ -71,14 +71,14 @@ def traffic(schedule: Schedule, step: Step, space: IterationSpace, itemsizes: Se
 
 def _requests(schedule: Schedule, space: IterationSpace, access: int, size: int, block: Box) -> float:
     """Lines of which blocks that go along rows ask L2 for a part."""
-    if schedule.accesses[access].kind != "gather" or not isinstance(schedule, RowSchedule) or schedule.is_column:
+    if schedule.accesses[access].kind != "gather" or not goes_along_rows(schedule):
         return 0.0
     return _moved(space, access, size, block, LINE) / LINE
 
 
 def _passes(schedule: Schedule, step: Step) -> int:
     """How often a kernel reads its rows: once, where threads keep them; else for each round, and for what it writes."""
-    walks = isinstance(schedule, RowSchedule) and not (schedule.is_column or schedule.vectors)
+    walks = goes_along_rows(schedule) and not schedule.vectors
     if not walks or not isinstance(step, ReductionStep):
         return 1
     along = zip(step.accesses, varying_accesses(step), strict=True)
@@ -150,7 +150,7 @@ def _filled(extents: Sequence[int], count: int) -> Box:
 
 def _rows(schedule: Schedule, kept: Sequence[int], count: int) -> Box:
     """The box of about ``count`` rows or columns in the order in which they are numbered."""
-    if not isinstance(schedule, RowSchedule) or schedule.is_column or not schedule.chunk:
+    if not goes_along_rows(schedule) or not schedule.chunk:
         return _filled(kept, count)
     units = list(kept)
     units[schedule.chunked] = schedule.chunk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeGuard
 
 from kgen.ir.graph import IndexMap
 from kgen.layout.iterator import IterationSpace
@@ -176,6 +176,11 @@ class NarrowColumnSchedule(ColumnSchedule):
     @property
     def down(self) -> int:
         return self.block * self.group // self.columns
+
+
+def goes_along_rows(schedule: Schedule) -> TypeGuard[RowSchedule]:
+    """Whether a kernel reduces rows whose elements neighbouring threads take, not columns."""
+    return isinstance(schedule, RowSchedule) and not schedule.is_column
 
 
 def varying_accesses(step: ReductionStep) -> tuple[bool, ...]:
