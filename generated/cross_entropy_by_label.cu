@@ -210,7 +210,7 @@ cross_entropy_by_label_reduce_long_split(const __nv_bfloat16* logits_ptr,
                                          const long long* label_ptr,
                                          __nv_bfloat16* __restrict__ loss_ptr,
                                          const ArrayShape<2> logits_shape,
-                                         const long long size_n1,
+                                         const long long logits_size1,
                                          LogSum<float>* logsumexp_block_partials,
                                          unsigned int* arrived,
                                          const cross_entropy_by_label_reduce_long_split_layout layout)
@@ -270,7 +270,7 @@ cross_entropy_by_label_reduce_long_split(const __nv_bfloat16* logits_ptr,
 
     if (thread == 0) {
         const long long label_v = label_ptr[row * layout.loss_stride];
-        const long long logits_place1 = label_v < 0ll ? wrap_add(label_v, size_n1) : label_v;
+        const long long logits_place1 = label_v < 0ll ? wrap_add(label_v, logits_size1) : label_v;
         const bool logits_inside = is_inside(logits_place1, logits_shape.extent[1]);
         const long long logits_at = !logits_inside ? 0 : index0 * logits_shape.stride[0] +
             logits_place1 * logits_shape.stride[1];
@@ -643,7 +643,7 @@ struct Arguments {
     const __nv_bfloat16* logits_ptr;
     const long long* label_ptr;
     __nv_bfloat16* loss_ptr;
-    long long size_n1;
+    long long logits_size1;
     ArrayShape<2> logits_shape;
     char* scratch;
     cudaStream_t stream;
@@ -670,7 +670,8 @@ static int launch_cross_entropy_by_label_reduce_long_split(const Arguments& a, c
     const Scratch scratch2 = {a.scratch + kgen_ceil_div(partials * 8, 256) * 256};
     if (const int status = zero(cross_entropy_by_label_zero, scratch2, row_blocks * 4, a.stream)) return status;
     return launch(cross_entropy_by_label_reduce_long_split, row_blocks, spans, 512, true, a.stream,
-                  a.logits_ptr, a.label_ptr, a.loss_ptr, a.logits_shape, a.size_n1, scratch1, scratch2, layout);
+                  a.logits_ptr, a.label_ptr, a.loss_ptr, a.logits_shape, a.logits_size1, scratch1, scratch2,
+                      layout);
 }
 
 static long long scratch_of_cross_entropy_by_label_reduce_long_split(const Space& space)

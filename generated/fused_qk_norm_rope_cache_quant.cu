@@ -354,13 +354,13 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
                                              const ArrayShape<4> value_cache_1_shape,
                                              const int num_heads_v,
                                              const int num_kv_heads_v,
-                                             const long long size_n2,
+                                             const long long qkv_size2,
                                              const float epsilon_v,
-                                             const long long size_n5,
-                                             const long long size_n10,
-                                             const long long size_n11,
-                                             const long long size_n12,
-                                             const long long size_n15,
+                                             const long long cos_sin_cache_size0,
+                                             const long long key_cache_size0,
+                                             const long long key_cache_size1,
+                                             const long long key_cache_size2,
+                                             const long long value_cache_size2,
                                              const fused_qk_norm_rope_cache_quant_reduce_regs64_layout layout,
                                              const unsigned int n)
 {
@@ -397,7 +397,8 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
     // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
     const bool t3 = value_v >= 0ll;
     // let cos = expand(cos_sin_cache[positions, :h], axis=1)
-    const long long cos_sin_cache_1_place0 = positions_v < 0ll ? wrap_add(positions_v, size_n5) : positions_v;
+    const long long cos_sin_cache_1_place0 = positions_v < 0ll
+        ? wrap_add(positions_v, cos_sin_cache_size0) : positions_v;
     const bool cos_sin_cache_1_inside = is_inside(cos_sin_cache_1_place0, cos_sin_cache_1_shape.extent[0]);
     const long long cos_sin_cache_1_at = cos_sin_cache_1_inside
         ? cos_sin_cache_1_place0 * cos_sin_cache_1_shape.stride[0] : 0;
@@ -443,7 +444,7 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
     }
     const float sum_v = sum_acc.result();
     // let scale = rsqrt(sum(a ** 2 + b ** 2, axis=-1, keepdims=true) / size(qkv, -1) + epsilon)
-    const float scale_v = rsqrtf(sum_v / (float)size_n2 + epsilon_v);
+    const float scale_v = rsqrtf(sum_v / (float)qkv_size2 + epsilon_v);
 
     if (is_query_v) {
         const bool query_1_inside = is_inside(index0, query_1_shape.extent[0]) &&
@@ -487,12 +488,13 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
         // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
         const float quotient_v = 1.0f / k_scale_v;
         // let page = slot < 0 ? size(key_cache, 0) : slot // size(key_cache, 1)
-        const long long quotient_v2 = floor_div(slot_mapping_v, size_n11);
-        const long long page_v = slot_mapping_v < 0ll ? size_n10 : quotient_v2;
+        const long long quotient_v2 = floor_div(slot_mapping_v, key_cache_size1);
+        const long long page_v = slot_mapping_v < 0ll ? key_cache_size0 : quotient_v2;
         // let place = slot % size(key_cache, 1)
-        const long long place_v = size_n11 == 0ll ? 0ll : wrap_sub(slot_mapping_v, wrap_mul(quotient_v2, size_n11));
+        const long long t4 = wrap_sub(slot_mapping_v, wrap_mul(quotient_v2, key_cache_size1));
+        const long long place_v = key_cache_size1 == 0ll ? 0ll : t4;
         // key_cache[page, place, key] = cast<typeof(key_cache), sat>(rotated * (1 / k_scale)) if key >= 0 and value < 0
-        const long long key_cache_1_place2 = is_query_v ? wrap_add(key_v, size_n12) : key_v;
+        const long long key_cache_1_place2 = is_query_v ? wrap_add(key_v, key_cache_size2) : key_v;
         const bool key_cache_1_inside = is_inside(page_v, key_cache_1_shape.extent[0]) &&
             is_inside(place_v, key_cache_1_shape.extent[1]) &&
             is_inside(key_cache_1_place2, key_cache_1_shape.extent[2]);
@@ -541,12 +543,13 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
         // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
         const float quotient_v3 = 1.0f / v_scale_v;
         // let page = slot < 0 ? size(key_cache, 0) : slot // size(key_cache, 1)
-        const long long quotient_v4 = floor_div(slot_mapping_v, size_n11);
-        const long long page_v2 = slot_mapping_v < 0ll ? size_n10 : quotient_v4;
+        const long long quotient_v4 = floor_div(slot_mapping_v, key_cache_size1);
+        const long long page_v2 = slot_mapping_v < 0ll ? key_cache_size0 : quotient_v4;
         // let place = slot % size(key_cache, 1)
-        const long long place_v2 = size_n11 == 0ll ? 0ll : wrap_sub(slot_mapping_v, wrap_mul(quotient_v4, size_n11));
+        const long long t5 = wrap_sub(slot_mapping_v, wrap_mul(quotient_v4, key_cache_size1));
+        const long long place_v2 = key_cache_size1 == 0ll ? 0ll : t5;
         // value_cache[page, place, value] = cast<typeof(value_cache), sat>(values * (1 / v_scale)) if value >= 0
-        const long long value_cache_1_place2 = t ? wrap_add(value_v, size_n15) : value_v;
+        const long long value_cache_1_place2 = t ? wrap_add(value_v, value_cache_size2) : value_v;
         const bool value_cache_1_inside = is_inside(page_v2, value_cache_1_shape.extent[0]) &&
             is_inside(place_v2, value_cache_1_shape.extent[1]) &&
             is_inside(value_cache_1_place2, value_cache_1_shape.extent[2]);
@@ -945,12 +948,12 @@ struct Arguments {
     __nv_fp8_e4m3* key_cache_2_ptr;
     __nv_fp8_e4m3* value_cache_1_ptr;
     __nv_fp8_e4m3* value_cache_2_ptr;
-    long long size_n10;
-    long long size_n11;
-    long long size_n12;
-    long long size_n15;
-    long long size_n2;
-    long long size_n5;
+    long long key_cache_size0;
+    long long key_cache_size1;
+    long long key_cache_size2;
+    long long value_cache_size2;
+    long long qkv_size2;
+    long long cos_sin_cache_size0;
     ArrayShape<2> cos_sin_cache_1_shape;
     ArrayShape<3> query_1_shape;
     ArrayShape<4> key_cache_1_shape;
@@ -979,8 +982,8 @@ static int launch_fused_qk_norm_rope_cache_quant_reduce_regs64(const Arguments& 
                       a.q_weight_2_ptr, a.k_weight_2_ptr, a.query_1_ptr, a.query_2_ptr, a.key_cache_1_ptr,
                       a.key_cache_2_ptr, a.value_cache_1_ptr, a.value_cache_2_ptr, a.cos_sin_cache_1_shape,
                       a.query_1_shape, a.key_cache_1_shape, a.value_cache_1_shape, a.num_heads_v, a.num_kv_heads_v,
-                      a.size_n2, a.epsilon_v, a.size_n5, a.size_n10, a.size_n11, a.size_n12, a.size_n15, layout,
-                      (unsigned int)rows);
+                      a.qkv_size2, a.epsilon_v, a.cos_sin_cache_size0, a.key_cache_size0, a.key_cache_size1,
+                      a.key_cache_size2, a.value_cache_size2, layout, (unsigned int)rows);
 }
 
 const Operand OPERANDS[] = {

@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from kgen.codegen import names
+from kgen.ir.graph import Operand
 from kgen.records import dataclass
 
 #: Kinds of arguments that kernels have as parameters of the same name.
 BY_NAME = frozenset({"scalar", "size", "source"})
+
+
+def size_name(operands: Sequence[Operand], dim: int | str) -> str:
+    """The name of an extent that is passed by value: after the first operand that has it, or the symbol if none has."""
+    found = ((operand.name, axis) for operand in operands for axis, of in enumerate(operand.shape) if of == dim)
+    return next((names.size(*place) for place in found), f"size_{dim}")
 
 
 @dataclass(frozen=True, slots=True)

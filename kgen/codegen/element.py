@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import field
 
 from kgen.codegen import names
-from kgen.codegen.arguments import Argument
+from kgen.codegen.arguments import Argument, size_name
 from kgen.codegen.context import ElementContext
 from kgen.codegen.expressions import Level, Spelling
 from kgen.codegen.gathers import NO_ACCUMULATORS, element_at, extents_of_sources, place_name, sources, store_at
+from kgen.codegen.lines import choice
 from kgen.codegen.literals import in_hex
 from kgen.codegen.quotients import (
     NOTHING_MODERATE,
@@ -164,8 +165,8 @@ class Writer:
             assert isinstance(op.attr, int)
             name = f"index{op.attr + len(self.step.shape)}"
         else:
-            name = f"size_{op.attr}"
-        assert isinstance(op.attr, int | str)
+            assert isinstance(op.attr, int | str)
+            name = size_name(self.step.graph.operands, op.attr)
         self.exprs[number] = Expr(name, PRIMARY)
         return Argument(op.name, op.attr, f"const {register_type(INT64)} {name}")
 
@@ -258,7 +259,8 @@ class Writer:
         if self.shown is not None or not self._converts_operand(op):
             self.comment(self.origins[number])
         line, code = self.define(number, register_type(op.dtype), name, expr.code)
-        self.put(line, number)
+        for part in choice(line):
+            self.put(part, number)
         self.exprs[number] = Expr(code, PRIMARY)
 
     def _store(self, numbers: Sequence[int]) -> None:

@@ -24,6 +24,12 @@ def sum_lines(start: str, terms: Sequence[str]) -> tuple[str, ...]:
     return (*lines, f"{line};")
 
 
+def choice(line: str) -> tuple[str, ...]:
+    """A statement; where it is too long, what it chooses between has a line of its own."""
+    condition, question, chosen = line.partition(" ? ")
+    return (line,) if len(line) <= MAX_COLUMNS or not question else (condition, f"    ? {chosen}")
+
+
 def assigned(name: str, code: str) -> tuple[str, ...]:
     """``name = code;``, in several lines where one is too long.  ``code``: a sum, or a choice of one."""
     if len(name) + len(code) + 8 <= MAX_COLUMNS:

@@ -49,6 +49,11 @@ def element(name: str) -> str:
     return f"{name}_element"
 
 
+def size(name: str, axis: int) -> str:
+    """The extent of an operand along an axis."""
+    return f"{name}_size{axis}"
+
+
 def place(name: str, axis: int) -> str:
     """A computed place along an axis of an operand."""
     return f"{name}_place{axis}"

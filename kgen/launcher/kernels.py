@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from kgen.codegen import names
+from kgen.codegen.arguments import size_name
 from kgen.codegen.c_types import index_types
 from kgen.codegen.kernels import Entry, Parameter
 from kgen.launcher.structs import Loops, loops
@@ -79,11 +80,6 @@ class KernelLaunch:
         """The arguments of ``launch``.  Behind a kernel that zeroes its counters, every kernel starts early."""
         early = "true" if self.starts_early or any(part.is_counter for part in self.scratch) else "false"
         return [f"{self.kernel}, {self.grid[0]}, {self.grid[1]}, {self.block}, {early}, a.stream", *self.arguments]
-
-
-def size_name(dim: str | int) -> str:
-    """The name of an extent among the arguments."""
-    return f"size_{dim}"
 
 
 def kernel_launch(entry: Entry, step: Step) -> KernelLaunch:
@@ -214,7 +210,7 @@ def _argument(parameter: Parameter, entry: Entry, step: Step) -> str:
         case "scalar":
             return f"a.{names.value(step.graph.scalars[int(parameter.key)].name)}"
         case "size":
-            return f"a.{size_name(parameter.key)}"
+            return f"a.{size_name(step.graph.operands, parameter.key)}"
         case "shape":
             return f"a.{names.shape(step.graph.operands[int(parameter.key)].name)}"
         case "layout":

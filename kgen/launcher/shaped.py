@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kgen.codegen.arguments import size_name
 from kgen.codegen.c_types import storage_type
 from kgen.codegen.kernels import Entry
 from kgen.codegen.names import pointer, shape
+from kgen.ir.graph import Operand
 from kgen.launcher.classes import ExtentClass, address_name, apart_name, open_dims
 from kgen.launcher.context import BatchAxis, ClassContext, Member, ShapedLauncher
 from kgen.launcher.interface import Interface
-from kgen.launcher.kernels import KernelLaunch, kernel_launch, size_name
+from kgen.launcher.kernels import KernelLaunch, kernel_launch
 from kgen.launcher.numbers import Numbers
 from kgen.launcher.ranges import merged
 from kgen.layout.iterator import IterationSpace
@@ -37,7 +39,12 @@ def shaped_launcher(
     apart = () if batch is None else batch.apart
     layouts = list(_layouts(interface, arrays, numbers, apart))
     kernels = tuple(kernel_launch(e, whole.steps[e.step]) for e in entries)
-    more = (*buffers, *_views(first, numbers), *_sizes(first, numbers, entries), *_shapes(first, numbers, entries))
+    more = (
+        *buffers,
+        *_views(first, numbers),
+        *_sizes(first, numbers, entries, whole.graph.operands),
+        *_shapes(first, numbers, entries),
+    )
     found = merged([_class(one, interface, entries, {k.name: k for k in kernels}) for one in classes])
     extents, aligned = (dict(_extent_lines(first, interface, aligned=aligned)) for aligned in (False, True))
     decided = [*layouts, *(text for c in found for text in (*c.conditions, *c.choices))]
@@ -85,10 +92,12 @@ def _layouts(interface: Interface, arrays: Sequence[Array], numbers: Numbers, ap
             yield f"arrays[{i}], {i + 1}, {{{', '.join(shape)}}}, {{{_list(numbers, array.strides)}}}"
 
 
-def _sizes(one: ExtentClass, numbers: Numbers, entries: Sequence[Entry]) -> Iterator[Member]:
+def _sizes(
+    one: ExtentClass, numbers: Numbers, entries: Sequence[Entry], operands: Sequence[Operand]
+) -> Iterator[Member]:
     """The extents that kernels take by value."""
     for dim in sorted({str(p.key) for e in entries for p in e.parameters if p.kind == "size"}):
-        yield Member(f"long long {size_name(dim)}", numbers.text(one.extents[dim]))
+        yield Member(f"long long {size_name(operands, dim)}", numbers.text(one.extents[dim]))
 
 
 def _shapes(one: ExtentClass, numbers: Numbers, entries: Sequence[Entry]) -> Iterator[Member]:

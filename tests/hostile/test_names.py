@@ -26,7 +26,7 @@ WORDS = """
 
 GENERATED = """
     a_ptr a_v a_vec a_new a_newvec a_at a_stride x_v x_v2 t layout n i j e c0 c1 q0 q1 at0 at1 index0 size_n0
-    size_0 Pack element out_v out_ptr kernel kernel_element kernel_contiguous kernel_strided_1d
+    a_size0 size_0 Pack element out_v out_ptr kernel kernel_element kernel_contiguous kernel_strided_1d
     kernel_strided_1d_layout extent magic shift stride nan_max nan_min wrap_add floor_div small_pow bit_cast at
     T N Bytes value result
 """
@@ -79,7 +79,9 @@ def test_names_of_kernels(base: str, tmp_path: Path) -> None:
 
 def test_indices_and_sizes_beside_like_named_inputs() -> None:
     """The coordinates and extents that kgen passes by itself do not meet inputs that are called so."""
-    program = "out = index(0) + index(1) * size(0) + index0 + index1 + size_n0 + size_n1 + c0 + n + i + at + size_0"
+    program = (
+        "out = index(0) + index(1) * size(0) + index0 + index1 + c0 + n + i + at + index0_size0 + size_n0 + size_0"
+    )
     check_compiles(kgen.jit(program).source(*(kgen.spec((4, 5), "i64", (1, 4)) for _ in range(9))))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import field
 
 from kgen.codegen import names
-from kgen.codegen.arguments import Argument
+from kgen.codegen.arguments import Argument, size_name
 from kgen.codegen.byte_packs import converted_bytes
 from kgen.codegen.context import ElementContext
 from kgen.codegen.element import PRIMARY, Element, Statement, Writer
@@ -47,7 +47,8 @@ def by_value(step: ReductionStep, number: int, unique: names.Unique) -> tuple[st
     if op.name == "index":
         assert isinstance(op.attr, int)
         return register_type(INT64), unique(f"index{op.attr + len(op.shape)}")
-    return register_type(INT64), unique(f"size_{op.attr}")
+    assert isinstance(op.attr, int | str)
+    return register_type(INT64), unique(size_name(step.graph.operands, op.attr))
 
 
 @dataclass(slots=True)
