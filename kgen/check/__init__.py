@@ -107,7 +107,7 @@ class _Checker:
         self.scatters: list[Op] = []
         self.updates = updates(program)
         self.memories: dict[str, Memory] = {}
-        self.held: set[int] = set()  # reads that are not part of the program
+        self.unused_reads: set[int] = set()  # reads that are not part of the program
         self.updated = frozenset(a.name for a in program.arguments if a.role == "inout")
         self.declared = {o.name: o.dtype for o in program.outputs}
 
@@ -281,7 +281,7 @@ class _Checker:
         if memory is None:
             self.scatters += found
             return
-        self.held |= updated(self.ctx, memory, found)
+        self.unused_reads |= updated(self.ctx, memory, found)
         if not memory.left:
             now = replace(self._held(number, statement.name_span), dtype=memory.dtype)
             self.names[statement.name] = named(self.ctx, now, statement.name)
@@ -316,4 +316,4 @@ class _Checker:
             access = IndexMap(one.operand, tuple(range(len(one.shape))))
             dtype = self.ctx.arrays.operands[one.operand].dtype
             ops.append(Op("store", (one.value,), dtype, one.shape, access, span=span))
-        return finished(self.ctx, [*ops, *self.scatters], self.held)
+        return finished(self.ctx, [*ops, *self.scatters], self.unused_reads)

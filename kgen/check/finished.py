@@ -16,8 +16,8 @@ from kgen.ir.views import Bound, Computed, Cut, Item, Pick, Split, View
 def finished(ctx: Context, ops: Sequence[Op], left_out: Collection[int]) -> Graph:
     """``left_out``: ops that only said what is written."""
     found = ctx.arrays.operands
-    held = {n for n, op in enumerate(ops) if op.name in ("load", "gather") and _operand(op, found).role == "output"}
-    ops = _without(ops, held.union(left_out, ctx.arrays.arranged, _without_operand(ctx, ops)))
+    reads = {n for n, op in enumerate(ops) if op.name in ("load", "gather") and _operand(op, found).role == "output"}
+    ops = _without(ops, reads.union(left_out, ctx.arrays.arranged, _without_operand(ctx, ops)))
     order = sorted(
         range(len(found)),
         key=lambda n: (found[n].role == "buffer", found[n].view is not None, found[n].role == "output"),

@@ -29,7 +29,7 @@ def updates(program: Program) -> Counter[str]:
 
 @dataclass(slots=True)
 class Memory:
-    """A temporary of the ``dtype`` in a buffer, which holds it as it is computed, unrounded.
+    """A temporary of the ``dtype`` in a buffer, which has it as it is computed, unrounded.
 
     ``left``: the updates to come.
     """
@@ -58,12 +58,12 @@ def updated(ctx: Context, memory: Memory, stores: Iterable[Op]) -> set[int]:
 
     Returns the reads of the buffer that its places were found with, which are not part of the program.
     """
-    held = {n for n, op in enumerate(ctx.builder.ops) if _reads(op, memory.operand)}
-    ctx.builder.forget(held)
+    reads = {n for n, op in enumerate(ctx.builder.ops) if _reads(op, memory.operand)}
+    ctx.builder.forget(reads)
     for op in stores:
         ctx.builder.add(op)
     memory.left -= 1
-    return held
+    return reads
 
 
 def _reads(op: Op, operand: int) -> bool:

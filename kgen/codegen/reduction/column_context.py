@@ -108,7 +108,7 @@ class ColumnContext(IndexTypes):
 
     A thread has ``group`` columns, from ``column`` on, where ``live`` holds; ``many``: in packs and arrays.
     ``at_once``: whether the one batch of ``reads`` has all of a thread's elements.  ``keeps_loads_above``: whether the
-    arithmetic of a batch has branches, which its loads should not wait for.  ``held``: what is the same for all
+    arithmetic of a batch has branches, which its loads should not wait for.  ``invariant``: what is the same for all
     elements of a column, and is read ahead of them.  ``reads``: batches of elements, the largest first (in a loop if
     ``loops``), then each half as large, down to one; or one for threads with one element fewer.  ``takes_runs``:
     whether the elements of a batch are consecutive in their column; there are then two sizes of batches, with a loop
@@ -141,7 +141,7 @@ class ColumnContext(IndexTypes):
     blocks_per_sm: int
     states: tuple[ColumnState, ...]
     counted: str
-    held: tuple[Read, ...]
+    invariant: tuple[Read, ...]
     reads: tuple[ReadContext, ...]
     ahead: int
     results: tuple[Value, ...]

@@ -182,7 +182,7 @@ class ColumnKernel:
             blocks_per_sm=blocks_per_sm(schedule),
             states=tuple(column_state(mine, state, shared(state)) for mine, state in self.states.values()),
             counted=self.counted,
-            held=self.held(function),
+            invariant=self.invariant(function),
             reads=reads,
             ahead=ahead if ahead * sum(m.size for m in accumulators) <= tuning.ahead_bytes else 1,
             results=results,
@@ -248,11 +248,11 @@ class ColumnKernel:
             f"u < {count - 1} || down + u * {threads} < layout.height" if is_whole and threads > 1 else "",
         )
 
-    def held(self, function: Element) -> tuple[Read, ...]:
+    def invariant(self, function: Element) -> tuple[Read, ...]:
         """What is read ahead of all batches."""
         one = Batch.of(self.operands, 1, Uses())
-        still = [i for i in reads_of(function) if i not in self.schedule.columnwise]
-        return tuple(map(one.load, still))
+        found = [i for i in reads_of(function) if i not in self.schedule.columnwise]
+        return tuple(map(one.load, found))
 
     @property
     def counted(self) -> str:
