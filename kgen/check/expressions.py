@@ -38,7 +38,7 @@ from kgen.syntax.tree import (
 )
 
 MAX_NESTED_CALLS = 64  # of defs
-MAX_NESTED = 80  # of expressions with a place of their own; each takes up to 8 of Python's 1,000 frames
+MAX_NESTED = 90  # of expressions with a place of their own; each takes up to 8 of Python's 1,000 frames
 
 
 def named(ctx: Context, value: Value | None, name: str) -> Value | None:
