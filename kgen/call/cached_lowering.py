@@ -43,7 +43,7 @@ class CachedLowering:
 
     def __call__(self, operands: Operands, target: Target = PORTABLE, allocate: Allocate = allocate) -> Lowered:
         """``allocate`` allocates the outputs; the default only computes their layouts."""
-        known: dict[object, Choice] = {}
+        known: dict[object, tuple[Step, Choice]] = {}
         choose, decide = partial(self._choose_variant, known), partial(self._decide, known)
         stages = Stages(self.specialise, choose, allocate, decide)
         return run_stages(stages, self.program, operands, target)
@@ -86,7 +86,7 @@ class CachedLowering:
     # many: those of the stage
     def _choose_variant(
         self,
-        known: dict[object, Choice],
+        known: dict[object, tuple[Step, Choice]],
         typed: Specialised,
         sizes: Sizes,
         operands: Operands,
@@ -117,7 +117,7 @@ class CachedLowering:
         return found
 
     def _decide(
-        self, known: dict[object, Choice], cut: Specialised, sizes: Sizes, layouts: Layouts, target: Target
+        self, known: dict[object, tuple[Step, Choice]], cut: Specialised, sizes: Sizes, layouts: Layouts, target: Target
     ) -> Lowered:
         """One schedule for each layout and alignment of the operands."""
         key = _schedule_key(cut, layouts, target)
@@ -131,17 +131,19 @@ class CachedLowering:
         return found
 
 
-def _choice_of(known: dict[object, Choice], step: Step, placed: Placed, sizes: Sizes, target: Target) -> Choice:
+def _choice_of(
+    known: dict[object, tuple[Step, Choice]], step: Step, placed: Placed, sizes: Sizes, target: Target
+) -> Choice:
     """A choice of :func:`kgen.pipeline.choice_of`, once for each step and place: variants share steps, and the one that
-    is taken is decided again.
+    is taken is decided again.  ``known`` has the steps, too, so that no other one gets the id of one that is gone.
     """
     key = id(step), placed
     found = known.get(key)
     if found is None:
         from kgen import pipeline
 
-        found = known[key] = pipeline.choice_of(step, placed, sizes, target)
-    return found
+        found = known[key] = step, pipeline.choice_of(step, placed, sizes, target)
+    return found[1]
 
 
 def _variant_key(typed: Specialised, operands: Operands, target: Target) -> object:
