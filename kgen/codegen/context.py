@@ -46,6 +46,17 @@ class LayoutContext:
     is_declared: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class KernelHead:
+    """What the contexts of all families begin with.  ``parameters``: their declarations; ``block``: threads a block."""
+
+    template: str
+    name: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    block: int
+
+
 class KernelText(Protocol):
     """What the context of every kernel has."""
 

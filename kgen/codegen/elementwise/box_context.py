@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.codegen.context import LayoutContext
+from kgen.codegen.context import KernelHead, LayoutContext
 from kgen.codegen.elementwise.context import OffsetContext, OperandContext
 from kgen.records import dataclass
 
@@ -60,7 +60,7 @@ class BoxLoopContext:
 
 
 @dataclass(frozen=True, slots=True)
-class BoxContext:
+class BoxContext(KernelHead):
     """A box kernel.
 
     ``staged``: loads that go by way of shared memory, one loop for each order in which operands are read.  ``early``:
@@ -68,11 +68,6 @@ class BoxContext:
     ``uses_index``: whether the program reads coordinates.
     """
 
-    template: str
-    name: str
-    comment: tuple[str, ...]
-    parameters: tuple[str, ...]
-    block: int
     index: str
     signed: str
     group: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.codegen.context import KernelText, LayoutContext
+from kgen.codegen.context import KernelHead, KernelText, LayoutContext
 from kgen.records import dataclass
 
 
@@ -68,7 +68,7 @@ class BinsContext:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelContext:
+class KernelContext(KernelHead):
     """One ``__global__`` function.
 
     With an alignment anchor, ``before`` is the number of elements of the first group that lie before the first element.
@@ -79,11 +79,6 @@ class KernelContext:
     where there are ``bins``.
     """
 
-    template: str
-    name: str
-    comment: tuple[str, ...]
-    parameters: tuple[str, ...]
-    block: int
     group: int
     index: str
     first: str
@@ -171,7 +166,7 @@ class GatheredContext:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupContext:
+class GroupContext(KernelHead):
     """A row or tile kernel.  ``OperandContext.pointer`` is the whole address (or element) here.
 
     With an alignment anchor, ``before`` is the number of elements of a row's first group that lie before the row;
@@ -182,11 +177,6 @@ class GroupContext:
     ``types``: as in :class:`KernelContext`.
     """
 
-    template: str
-    name: str
-    comment: tuple[str, ...]
-    parameters: tuple[str, ...]
-    block: int
     group: int
     side: int
     index: str
@@ -224,18 +214,13 @@ class GroupContext:
 
 
 @dataclass(frozen=True, slots=True)
-class PairContext:
+class PairContext(KernelHead):
     """A kernel in which a thread has a group of ``rows`` rows.
 
     ``reads_each``, ``columns_each``: what each row ``k`` reads; ``reads_once``, ``once``: what all share.  ``along``:
     the coordinate along rows, in groups; empty where a row is one group.
     """
 
-    template: str
-    name: str
-    comment: tuple[str, ...]
-    parameters: tuple[str, ...]
-    block: int
     group: int
     rows: int
     index: str
@@ -260,18 +245,13 @@ class PairContext:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchContext:
+class BatchContext(KernelHead):
     """A kernel in which a thread has ``batch`` groups, ``apart`` threads from each other.
 
     ``places``: declarations of the offsets of stride patterns, which ``offsets`` sets.  ``coordinates``: those that are
     kept for each group.
     """
 
-    template: str
-    name: str
-    comment: tuple[str, ...]
-    parameters: tuple[str, ...]
-    block: int
     group: int
     batch: int
     index: str
@@ -307,14 +287,9 @@ class PartContext:
 
 
 @dataclass(frozen=True, slots=True)
-class HorizontalContext:
+class HorizontalContext(KernelHead):
     """A kernel whose blocks are divided among several parts.  ``layout``: the name of its struct."""
 
-    template: str
-    name: str
-    comment: tuple[str, ...]
-    parameters: tuple[str, ...]
-    block: int
     layout: str
     parts: tuple[PartContext, ...]
     types: str = ""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.codegen.context import LayoutContext
-from kgen.codegen.reduction.context import Call, Declared, IndexTypes, Part, Read, Stored, Value
+from kgen.codegen.reduction.context import Call, Declared, Part, Read, ReductionHead, Stored, Value
 from kgen.records import dataclass
 
 
@@ -64,26 +63,18 @@ class SingleContext:
 
 
 @dataclass(frozen=True, slots=True)
-class NarrowContext(IndexTypes):
+class NarrowContext(ReductionHead):
     """A kernel whose vectors go across rows of few columns, ``rows`` of them side by side.
 
     A block reads ``down`` rows by one vector of ``group`` elements a thread.  ``single``: what is done with an element
     after the last whole vector.  The rest is as in :class:`ColumnContext`.
     """
 
-    template: str
-    name: str
-    comment: tuple[str, ...]
-    parameters: tuple[str, ...]
-    block: int
     blocks_per_sm: int
     rows: int
     down: int
     group: int
-    is_64bit: bool
     split: bool
-    layout: LayoutContext
-    packs: bool
     coordinates: tuple[str, ...]
     pointers: tuple[Value, ...]
     loops: bool
@@ -103,7 +94,7 @@ class NarrowContext(IndexTypes):
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnContext(IndexTypes):
+class ColumnContext(ReductionHead):
     """A kernel whose threads go across columns: rows that lie side by side in memory.
 
     A thread has ``group`` columns, from ``column`` on, where ``live`` holds; ``many``: in packs and arrays.
@@ -116,20 +107,12 @@ class ColumnContext(IndexTypes):
     how many loads of other blocks' partial results are in flight.
     """
 
-    template: str
-    name: str
-    comment: tuple[str, ...]
-    parameters: tuple[str, ...]
-    block: int
     threads: int
     lanes: int
     rows: int
     group: int
     many: bool
-    is_64bit: bool
     split: bool
-    layout: LayoutContext
-    packs: bool
     coordinates: tuple[str, ...]
     column: str
     live: str
@@ -180,7 +163,7 @@ class ResidentFinal:
 
 
 @dataclass(frozen=True, slots=True)
-class ResidentContext(IndexTypes):
+class ResidentContext(ReductionHead):
     """A kernel with register-resident columns.
 
     ``checks_last``: rounds check only a thread's last element of each column against the column's end; loads check all.
@@ -190,20 +173,12 @@ class ResidentContext(IndexTypes):
     or warps exchange states of each column.
     """
 
-    template: str
-    name: str
-    comment: tuple[str, ...]
-    parameters: tuple[str, ...]
-    block: int
     threads: int
     lanes: int
     rows: int
     group: int
     nearest: int
     entries: int
-    layout: LayoutContext
-    packs: bool
-    is_64bit: bool
     coordinates: tuple[str, ...]
     number: str
     pointers: tuple[Value, ...]

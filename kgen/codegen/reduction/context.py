@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from kgen.codegen.context import KernelHead, LayoutContext
 from kgen.records import dataclass
 
 
-class IndexTypes:
-    """The C types of a kernel's indices.  ``in_one_segment``: whether several groups of a thread are in one segment."""
+@dataclass(frozen=True, slots=True)
+class ReductionHead(KernelHead):
+    """What the contexts of reductions begin with.  ``packs``: whether operands move as packs.
 
-    __slots__ = ()
+    ``in_one_segment``: whether several groups of a thread are in one segment.
+    """
+
+    layout: LayoutContext
+    packs: bool
     is_64bit: bool
 
     @property

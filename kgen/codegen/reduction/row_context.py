@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kgen.codegen.context import LayoutContext
-from kgen.codegen.reduction.context import Batch, Call, Declared, IndexTypes, Read, State, Stored, Value, Work
+from kgen.codegen.reduction.context import Batch, Call, Declared, Read, ReductionHead, State, Stored, Value, Work
 from kgen.records import dataclass
 
 
@@ -226,7 +225,7 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True)
-class RowsContext(IndexTypes):
+class RowsContext(ReductionHead):
     """A kernel that goes along rows, which are register-resident or walked in a loop.
 
     ``group``: the elements of one access. ``vectors``: a thread's groups of a row in registers; 0 if it walks the row.
@@ -245,11 +244,6 @@ class RowsContext(IndexTypes):
     ``prefetched``: the arguments of prefetches of a row that follows by ``rows_ahead`` times ``gridDim.x``.
     """
 
-    template: str
-    name: str
-    comment: tuple[str, ...]
-    parameters: tuple[str, ...]
-    block: int
     blocks_per_sm: int
     threads: int
     rows: int
@@ -257,10 +251,7 @@ class RowsContext(IndexTypes):
     vectors: int
     cluster: int
     is_exact: bool
-    is_64bit: bool
     split: bool
-    layout: LayoutContext
-    packs: bool
     width: str
     end: str
     begin: str
