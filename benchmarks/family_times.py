@@ -42,8 +42,8 @@ def only(family: str) -> Iterator[None]:
     """Steps without reductions are scheduled by this family where it applies."""
     usual = families.choose
 
-    def choose(facts: Any, among: Any = families.FAMILIES) -> Choice:
-        found = families.BY_NAME[family].choose(facts)
+    def choose(facts: Any, among: Any = families.NAMES) -> Choice:
+        found = families.family(family).choose(facts)
         return usual(facts, among) if found is None else found
 
     with mock.patch("kgen.pipeline.choose", choose):

@@ -22,9 +22,8 @@ from kgen.codegen.context import ModuleContext
 from kgen.codegen.element import Statement
 from kgen.codegen.emit import emit, text_of
 from kgen.codegen.kernels import Entry, Module
-from kgen.codegen.line_directives import mark
 from kgen.dtypes import DType
-from kgen.families import BY_NAME, choose, choose_part, covering, facts_of, fuse_horizontally
+from kgen.families import choose, choose_part, covering, facts_of, family, fuse_horizontally
 from kgen.header import header
 from kgen.ir.graph import Graph
 from kgen.load import load
@@ -50,17 +49,14 @@ from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.passes import PIPELINE, optimise
 from kgen.program import Program
-from kgen.schedule.any_layout import LayoutClass
-from kgen.schedule.backward import REASON as BACKWARD, takes_last_first
-from kgen.schedule.elementwise.horizontal import horizontal
 from kgen.schedule.facts import Choice
-from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.step_layout import Placed, place
 from kgen.schedule.target import PORTABLE, Target
 from kgen.source import Source
 from kgen.spec import counted
 
 if TYPE_CHECKING:  # what only reductions need is imported where they are
+    from kgen.schedule.any_layout import LayoutClass
     from kgen.variant_search import Ahead, Prepared
 
 #: The schedule of one step of a program, where its operands lie as they are placed.
@@ -255,6 +251,8 @@ def _nested(typed: Specialised, sizes: Sizes, operands: Operands, target: Target
     can share them."""
     if typed.nested is None:
         return None
+    from kgen.schedule.reduction.schedule import RowSchedule
+
     lowered = decide(typed.nested, sizes, allocate(typed.nested, sizes, operands.without_addresses()), target)
     nesting = (s.schedule for s in lowered.steps if isinstance(s.step, ReductionStep) and s.step.inner)
     fits = all(isinstance(one, RowSchedule) and one.segment_threads for one in nesting)
@@ -284,9 +282,11 @@ def decide(
 
 def _in_turn(ahead: LoweredStep, step: LoweredStep) -> LoweredStep:
     """The step; with its blocks in the opposite order where it reads again what the one ahead read last."""
+    from kgen.schedule.backward import REASON, takes_last_first
+
     if not takes_last_first(step.step, step.schedule, step.placed, ahead.step, ahead.schedule):
         return step
-    return replace(step, schedule=replace(step.schedule, backward=True), reasons=(*step.reasons, BACKWARD))
+    return replace(step, schedule=replace(step.schedule, backward=True), reasons=(*step.reasons, REASON))
 
 
 def _placed(whole: Specialised, sizes: Sizes, layouts: Layouts) -> list[Placed]:
@@ -313,6 +313,8 @@ def schedule(
     :func:`~kgen.families.facts_of`.
     """
     if isinstance(step, HorizontalStep):
+        from kgen.schedule.elementwise.horizontal import horizontal
+
         parts = zip(step.parts, placed.parts, strict=True)
         return horizontal([choose_part(facts_of(part, where, target, across=across)) for part, where in parts])
     if not isinstance(step, ReductionStep):
@@ -351,7 +353,7 @@ def contents(
     """What the ``.cu`` text has, and its kernels."""
     whole = lowered.specialised
     head = header(program, whole.graph, options, command, [*notes, *lowered.chosen])
-    return emit(base, whole.steps, lowered.variants, statements(program, options), head, BY_NAME, fast=options.fast)
+    return emit(base, whole.steps, lowered.variants, statements(program, options), head, family, fast=options.fast)
 
 
 def statements(program: Program, options: Options) -> tuple[Statement, ...]:
@@ -360,8 +362,14 @@ def statements(program: Program, options: Options) -> tuple[Statement, ...]:
     found: list[Statement] = []
     for start, end in ((s.span.start, s.span.end) for s in program.statements):
         lines = tuple(line.strip() for line in source.text[start:end].split("\n"))
-        found.append(Statement(start, end, lines, mark(source.line_of(start)) if options.line_directives else ""))
+        found.append(Statement(start, end, lines, _mark(source.line_of(start)) if options.line_directives else ""))
     return tuple(found)
+
+
+def _mark(line: int) -> str:
+    from kgen.codegen.line_directives import mark
+
+    return mark(line)
 
 
 __all__ = [

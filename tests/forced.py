@@ -45,7 +45,7 @@ def forced(
     ``elementwise``: the family of the other steps, where it applies.  ``limits``: fields of the target.  What kernels
     are to write begins as what no test expects.
     """
-    among = tuple(f for f in families.FAMILIES if f.facts is Facts or not only or f.name in only)
+    among = tuple(name for name in families.NAMES if name in families.ELEMENTWISE or not only or name in only)
     tables: dict[int, Tuning] = {}  # by the one that it is made from: one table, one schedule
 
     def schedule(step: Step, placed: Placed, target: Target = PORTABLE, **known: bool) -> Choice:
@@ -55,7 +55,7 @@ def forced(
 
     def choose(facts: Facts) -> Choice:
         if elementwise is not None and type(facts) is Facts:
-            choice = families.BY_NAME[elementwise].choose(facts)
+            choice = families.family(elementwise).choose(facts)
             if choice is not None:
                 return choice
         return families.choose(facts, among)

@@ -243,10 +243,13 @@ def test_only_the_cuda_runtime_imports_cuda() -> None:
         assert "jinja2" not in tops or path == "codegen/templates.py", path
 
 
-#: What an elementwise program needs none of.
+#: What a dense elementwise program needs none of.
 IDLE = [
     "kgen.check.gathered", "kgen.check.indexed", "kgen.check.reduction_types", "kgen.check.scatters",
-    "kgen.passes.deterministic", "kgen.passes.index_checks", "kgen.syntax.foreign_functions", "kgen.variant_search",
+    "kgen.families.rows", "kgen.families.row_reduce", "kgen.layout.overlap", "kgen.passes.deterministic",
+    "kgen.passes.index_checks", "kgen.schedule.backward", "kgen.schedule.cost",
+    "kgen.schedule.elementwise.rows", "kgen.schedule.reduction.schedule", "kgen.syntax.foreign_functions",
+    "kgen.syntax.type_hints", "kgen.variant_search",
 ]  # fmt: skip
 
 
@@ -257,7 +260,7 @@ def test_import_kgen_is_light() -> None:
     code = (
         "import sys, kgen; seen = lambda names: print([m for m in names if m in sys.modules])\n"
         "seen(['lark', 'jinja2', 'numpy', 'ml_dtypes', 'cuda', 'click'])\n"
-        "kgen.jit('out = a + 1').source(); seen(['numpy', 'ml_dtypes', 'cuda', 'fractions'])\n"
+        "kgen.jit('out = a + 1').source(kgen.spec((64,), 'f32')); seen(['numpy', 'ml_dtypes', 'cuda', 'fractions'])\n"
         f"seen({IDLE})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)

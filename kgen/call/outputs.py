@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgen.arrays import adapter_of
 from kgen.call.arguments import ArrayValue, Value
 from kgen.call.session import Session, check_writable
 from kgen.diagnostics import error
-from kgen.layout.overlap import Overlap, Region, overlap, self_overlap
 from kgen.lowering import Layouts, Specialised
 from kgen.operands import Operands, Sizes, check_output
 from kgen.partition.step import Step
@@ -18,6 +17,9 @@ from kgen.program import Program
 from kgen.records import dataclass
 from kgen.schedule.step_layout import Array, Extents, allocated_strides, buffers, concrete, view
 from kgen.spec import counted
+
+if TYPE_CHECKING:
+    from kgen.layout.overlap import Region
 
 
 def given_outputs(program: Program, out: Any) -> tuple[ArrayValue | None, ...]:
@@ -122,8 +124,7 @@ class Outputs:
             if graph.operands[operand].role != "buffer"
         ]
         for _, operand in written:
-            array = self._caller_array(operand)
-            if operand not in self.fresh and self_overlap(array.shape, array.strides):
+            if operand not in self.fresh and self._overlaps_itself(operand):
                 name = graph.operands[operand].name
                 raise error(
                     "overlap",
@@ -131,6 +132,12 @@ class Outputs:
                     "write to a copy, or to an array that is not broadcast",
                 )
         return tuple(tuple(self._aliases(number, step)) for number, step in enumerate(self.specialised.steps))
+
+    def _overlaps_itself(self, operand: int) -> bool:
+        from kgen.layout.overlap import self_overlap
+
+        array = self._caller_array(operand)
+        return self_overlap(array.shape, array.strides)
 
     # branches: every pair of accesses, then every earlier kernel
     def _aliases(self, number: int, step: Step) -> list[bool]:
@@ -183,11 +190,15 @@ class Outputs:
     def _overlap(self, one: int, other: int) -> bool:
         if "buffer" in (self.specialised.graph.operands[o].role for o in (one, other)):
             return one == other
+        from kgen.layout.overlap import Region
+
         a, b = (Region(x.pointer, x.shape, x.strides, x.itemsize) for x in map(self._caller_array, (one, other)))
         return self.meet(a, b)
 
     def meet(self, one: Region, other: Region) -> bool:
         """Whether two arrays have a byte in common."""
+        from kgen.layout.overlap import Overlap, overlap
+
         return overlap(one, other) is not Overlap.NONE
 
     def _caller_array(self, operand: int) -> Array:

@@ -15,7 +15,7 @@ from kgen.codegen.bodies import alike, has_shared_layout, has_tiles, share_a_lay
 from kgen.codegen.context import ElementContext, FileContext, ModuleContext
 from kgen.codegen.element import Element, Statement
 from kgen.codegen.element_function import ElementUse, write_element
-from kgen.codegen.family import Family, Unit, Written
+from kgen.codegen.family import FamilyOf, Unit, Written
 from kgen.codegen.helpers import ARRAY_SHAPE, OVERLAP, SMALL_BLOCK, helper_texts, in_order
 from kgen.codegen.kernels import Entry
 from kgen.codegen.layouts import labels_of
@@ -31,14 +31,14 @@ def emit(
     variants: Sequence[tuple[int, Schedule]],
     statements: Sequence[Statement],
     banner: Sequence[str],
-    families: Mapping[str, Family[Any, Any]],
+    family: FamilyOf,
     *,
     fast: bool = False,
 ) -> tuple[ModuleContext, tuple[Entry, ...]]:
     """What one file has: a kernel for each ``(step, schedule)`` of ``variants``.
 
     ``base``: the start of kernel names.  ``statements``: the program's, for comments.  ``banner``: the file's first
-    lines.  ``families``: by name; each writes its kernels.  ``fast``: whether functions may be approximate.
+    lines.  ``family``: one by its name; it writes its kernels.  ``fast``: whether functions may be approximate.
     """
     unique = names.Unique()
     bases = [base] if len(steps) == 1 else _bases(base, steps)
@@ -56,15 +56,15 @@ def emit(
 
     elements: dict[object, Element] = {}
     for number, schedule in variants:  # before all other functions
-        if families[schedule.template].has_element:
+        if family(schedule.template).has_element:
             element_of(steps[number], schedule, f"{bases[number]}_element")
-    kernels = _Kernels.of(variants, bases, families, functions)
+    kernels = _Kernels.of(variants, bases, family, functions)
     for number, schedule in variants:
-        step, family, base_ = steps[number], families[schedule.template], bases[number]
+        step, one, base_ = steps[number], family(schedule.template), bases[number]
         itemsizes = [step.graph.operands[t.operand].dtype.size for t in step.accesses]
-        name = unique(f"{base_}_{family.suffix(schedule, itemsizes)}")
-        rule = family.launch(schedule, labels_of(step, schedule))
-        element = element_of(step, schedule, f"{base_}_element") if family.has_element else None
+        name = unique(f"{base_}_{one.suffix(schedule, itemsizes)}")
+        rule = one.launch(schedule, labels_of(step, schedule))
+        element = element_of(step, schedule, f"{base_}_element") if one.has_element else None
         unit = Unit(step, schedule, name, base_, statements, element, functions.declare, element_of, rule)
         kernels.add(number, unit)
     lines = [*banner, *_order(steps, kernels.entries)]
@@ -163,7 +163,7 @@ class _Kernels:
     ``tiles``: the steps whose structs are for tiles, too.  ``bodies``: the names of the function templates so far.
     """
 
-    families: Mapping[str, Family[Any, Any]]
+    family: FamilyOf
     functions: _Functions
     several: Counter[tuple[int, Schedule | None]]
     layouts: Mapping[int, str]
@@ -176,13 +176,13 @@ class _Kernels:
     def of(
         variants: Sequence[tuple[int, Schedule]],
         bases: Sequence[str],
-        families: Mapping[str, Family[Any, Any]],
+        family: FamilyOf,
         functions: _Functions,
     ) -> _Kernels:
         several = Counter((number, alike(schedule)) for number, schedule in variants)
         found = {number: [schedule for of, schedule in variants if of == number] for number, _ in variants}
         layouts = {n: functions.unique(f"{bases[n]}_layout") for n, of in found.items() if share_a_layout(of)}
-        return _Kernels(families, functions, several, layouts, {n for n, of in found.items() if has_tiles(of)})
+        return _Kernels(family, functions, several, layouts, {n for n, of in found.items() if has_tiles(of)})
 
     def add(self, number: int, unit: Unit[Any]) -> None:
         """A kernel of a step; before it, the function template that it is the first to call."""
@@ -191,7 +191,7 @@ class _Kernels:
         if common is not None and self.several[number, common] > 1:
             if (number, common) not in self.bodies:
                 body = self.functions.unique(f"{unit.base}_{common.template}_any")
-                rule = self.families[common.template].launch(common, labels_of(unit.step, common))
+                rule = self.family(common.template).launch(common, labels_of(unit.step, common))
                 shared = replace(unit, schedule=common, name=body, rule=rule, body=body, is_body=True)
                 self._write(self._with_layout(number, shared))
                 self.bodies[number, common] = body
@@ -214,7 +214,7 @@ class _Kernels:
 
     def _write(self, unit: Unit[Any]) -> Written:
         """The text of a kernel, whose headers and helpers the file then has."""
-        written: Written = self.functions.noted(self.families[unit.schedule.template].write(unit))
+        written: Written = self.functions.noted(self.family(unit.schedule.template).write(unit))
         self.written.append(written)
         return written
 

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from kgen.codegen import names
 from kgen.codegen.c_types import layout_type
-from kgen.codegen.context import KernelText
-from kgen.codegen.element import Element, Statement
 from kgen.codegen.kernels import Parameter
 from kgen.codegen.spelling import storage_type
-from kgen.layout.iterator import IterationSpace
 from kgen.partition.step import Step
 from kgen.records import dataclass
-from kgen.schedule.any_layout import LayoutClass
-from kgen.schedule.cost import Walk
 from kgen.schedule.facts import Choice, Facts
-from kgen.schedule.launch import Labels, Rule
-from kgen.schedule.operand_summary import Class
 from kgen.schedule.schedule import Schedule
+
+if TYPE_CHECKING:
+    from kgen.codegen.context import KernelText
+    from kgen.codegen.element import Element, Statement
+    from kgen.layout.iterator import IterationSpace
+    from kgen.schedule.any_layout import LayoutClass
+    from kgen.schedule.cost import Walk
+    from kgen.schedule.launch import Labels, Rule
+    from kgen.schedule.operand_summary import Class
 
 F = TypeVar("F", bound=Facts)
 S = TypeVar("S", bound=Schedule)
@@ -159,3 +161,7 @@ class Family(Generic[F, S]):
     has_element: bool = True
     walk: Callable[[F, Choice], Walk] | None = None
     seconds: Callable[[F, Choice], float | None] = predicts_nothing
+
+
+#: A family by its name.
+FamilyOf: TypeAlias = Callable[[str], Family[Any, Any]]

@@ -1,62 +1,50 @@
 """The kernel families: a record for each kind of kernel (:class:`~kgen.codegen.family.Family`), in order of priority.
 
-A family is a module here and an entry of :data:`FAMILIES`.  No other code depends on which families there are.
+A family is a module here, imported when it is first asked, and its name in a table.  No other code depends on which
+families there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from types import MappingProxyType
-from typing import Any
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from kgen.codegen.family import Family
-from kgen.families.bins import BINS
-from kgen.families.boxes import BOXES
-from kgen.families.column_narrow import COLUMN_NARROW
-from kgen.families.column_reduce import COLUMN_REDUCE
-from kgen.families.column_resident import COLUMN_RESIDENT
-from kgen.families.contiguous import CONTIGUOUS
-from kgen.families.flat import FLAT
-from kgen.families.horizontal import horizontal_family
-from kgen.families.row_batches import ROW_BATCHES
-from kgen.families.row_columns import ROW_COLUMNS
-from kgen.families.row_pairs import ROW_PAIRS
-from kgen.families.row_reduce import ROW_REDUCE
-from kgen.families.rows import ROWS
-from kgen.families.strided import STRIDED
-from kgen.families.tiled import TILED
-from kgen.layout.iterator import IterationSpace
 from kgen.partition.reduction_step import ReductionStep
-from kgen.partition.step import Step
-from kgen.schedule.any_layout import LayoutClass
-from kgen.schedule.cost import predict
-from kgen.schedule.elementwise.horizontal import shares_launch
-from kgen.schedule.elementwise.in_order import family_in_order
-from kgen.schedule.elementwise.rows import by_rows
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.launch import Labels, Launch, Rule
-from kgen.schedule.operand_summary import Class
-from kgen.schedule.reduction.facts import RowColumnsFacts, RowFacts
-from kgen.schedule.schedule import Schedule
-from kgen.schedule.step_layout import Placed
 from kgen.schedule.target import PORTABLE, Target
 
-#: In order of priority, see :func:`choose`.
-FAMILIES: tuple[Family[Any, Any], ...] = (
-    COLUMN_NARROW, COLUMN_REDUCE, COLUMN_RESIDENT, ROW_REDUCE, ROW_COLUMNS,
-    BINS, CONTIGUOUS, BOXES, TILED, FLAT, ROW_PAIRS, ROW_BATCHES, ROWS, STRIDED,
-)  # fmt: skip
+if TYPE_CHECKING:
+    from kgen.layout.iterator import IterationSpace
+    from kgen.partition.step import Step
+    from kgen.schedule.any_layout import LayoutClass
+    from kgen.schedule.operand_summary import Class
+    from kgen.schedule.schedule import Schedule
+    from kgen.schedule.step_layout import Placed
+
+#: The families of steps that reduce, and those of others, in order of priority: see :func:`choose`.
+REDUCING = ("column_narrow", "column_reduce", "column_resident", "row_reduce", "row_columns")
+ELEMENTWISE = ("bins", "contiguous", "boxes", "tiled", "flat", "row_pairs", "row_batches", "rows", "strided")
 
 #: For families whose threads have one group, those with several that are taken where they apply.
-_SEVERAL = {ROWS.name: (ROW_PAIRS, ROW_BATCHES), FLAT.name: (ROW_PAIRS,)}
+_SEVERAL = {"rows": ("row_pairs", "row_batches"), "flat": ("row_pairs",)}
 
 #: Those whose kernels may be parts of a horizontal one, in order of priority.
-_PARTS = (ROW_PAIRS, ROW_BATCHES, ROWS)
-HORIZONTAL = horizontal_family({family.name: family for family in _PARTS})
+_PARTS = ("row_pairs", "row_batches", "rows")
 
-BY_NAME: Mapping[str, Family[Any, Any]] = MappingProxyType({family.name: family for family in (*FAMILIES, HORIZONTAL)})
+
+NAMES = (*REDUCING, *ELEMENTWISE, "horizontal")
+
+
+@cache
+def family(name: str) -> Family[Any, Any]:
+    """A family, imported when it is first asked for: a dense program needs two of fifteen."""
+    found: Family[Any, Any] = import_module(f"{__name__}.{name}").FAMILY
+    return found
 
 
 def facts_of(
@@ -66,27 +54,32 @@ def facts_of(
     where = placed.space, placed.itemsizes, placed.addresses, placed.offsets, placed.aliased, target, along and across
     if not isinstance(step, ReductionStep):
         return Facts(step, *where, sources=placed.sources)
+    from kgen.schedule.reduction.facts import RowColumnsFacts, RowFacts
+
     of = RowColumnsFacts if step.sums else RowFacts
     return of(step, *where, placed.reduced, along, across, sources=placed.sources)
 
 
-def choose(facts: Facts, families: Sequence[Family[Any, Any]] = FAMILIES) -> Choice:
+def choose(facts: Facts, among: Container[str] = NAMES) -> Choice:
     """The schedule of the first family that applies; but where operands run along different dimensions, the one with
     the least predicted time.
     """
     found: dict[str, Choice] = {}
-    for family in (f for f in families if f.facts is type(facts)):
-        choice = family.choose(facts)
-        if choice is not None and (family.walk is None or family is CONTIGUOUS):
+    names = ELEMENTWISE if type(facts) is Facts else REDUCING
+    for one in (family(name) for name in names if name in among):
+        choice = one.choose(facts) if one.facts is type(facts) else None
+        if choice is not None and one.walk is None:
             return choice
         if choice is not None:
-            found[family.name] = choice
-    if BOXES.name in found:
+            found[one.name] = choice
+    if "boxes" in found:
         return _fastest(facts, found)
-    if TILED.name in found and not facts.bounded:
-        return found[TILED.name]
+    if "tiled" in found and not facts.bounded:
+        return found["tiled"]
+    from kgen.schedule.elementwise.in_order import family_in_order
+
     name = family_in_order(facts)
-    several = (family.name for family in _SEVERAL.get(name, ()) if family.name in found)
+    several = (one for one in _SEVERAL.get(name, ()) if one in found)
     return found[next(several, name)]
 
 
@@ -94,26 +87,31 @@ def choose_part(facts: Facts) -> Choice:
     """The schedule of a part of a horizontal kernel.  Copies of NumPy's arrays on a GPU may lie in memory order, for
     which none of the families is made.
     """
-    found = (family.choose(facts) for family in _PARTS)
+    from kgen.schedule.elementwise.rows import by_rows
+
+    found = (family(name).choose(facts) for name in _PARTS)
     return next(filter(None, found), None) or by_rows(facts)
 
 
 def fuse_horizontally(schedules: Sequence[Schedule]) -> bool:
     """Whether kernels with these schedules may share a launch."""
-    templates = {family.name for family in _PARTS}
-    return all(one.template in templates for one in schedules) and shares_launch(schedules)
+    from kgen.schedule.elementwise.horizontal import shares_launch
+
+    return all(one.template in _PARTS for one in schedules) and shares_launch(schedules)
 
 
 def _fastest(facts: Facts, found: Mapping[str, Choice]) -> Choice:
     """The choice with the least predicted time.  ``found``: by family; all of these have a walk."""
-    walks = {name: BY_NAME[name].walk for name in found}
+    from kgen.schedule.cost import predict
+
+    walks = {name: family(name).walk for name in found}
     seconds = {name: predict(walk(facts, found[name]), facts.tuning.costs) for name, walk in walks.items() if walk}
     (name, least), *others = sorted(seconds.items(), key=lambda one: one[1])
     return replace(found[name], seconds=least, others=tuple(others))
 
 
 def family_of(schedule: Schedule) -> Family[Any, Any]:
-    return BY_NAME[schedule.template]
+    return family(schedule.template)
 
 
 @lru_cache(maxsize=1024)
@@ -139,5 +137,5 @@ def classes_of(schedule: Schedule, space: IterationSpace, itemsizes: Sequence[in
 
 def covering(step: Step, layout: LayoutClass, rank: int) -> tuple[Schedule, ...]:
     """The schedules that cover ``layout`` up to ``rank`` merged dimensions, for files generated ahead of time."""
-    facts = RowFacts if isinstance(step, ReductionStep) else Facts
-    return tuple(s for family in FAMILIES if family.facts is facts for s in family.covers(step, layout, rank))
+    names = REDUCING if isinstance(step, ReductionStep) else ELEMENTWISE
+    return tuple(schedule for name in names for schedule in family(name).covers(step, layout, rank))

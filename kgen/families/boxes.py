@@ -23,6 +23,6 @@ def suffix(schedule: BoxSchedule, itemsizes: Sequence[int]) -> str:
     return f"boxes_{'x'.join(map(str, schedule.box))}_{schedule.rank}d{schedule.bits_suffix}"
 
 
-BOXES = Family[Facts, BoxSchedule](
+FAMILY = Family[Facts, BoxSchedule](
     "boxes", Facts, boxes, boxes_rule, write, suffix, partial(classes, costs=""), walk=boxes_walk
 )

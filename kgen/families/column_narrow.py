@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.codegen.family import Family, Unit, Written
-from kgen.schedule.facts import Choice
-from kgen.schedule.launch import Labels, Rule
 from kgen.schedule.operand_summary import row_classes
 from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.launch import narrow_columns_rule
+from kgen.schedule.reduction.narrow_columns import narrow_columns
 from kgen.schedule.reduction.schedule import NarrowColumnSchedule
-
-
-def choose(facts: RowFacts) -> Choice | None:
-    from kgen.schedule.reduction.narrow_columns import narrow_columns
-
-    return narrow_columns(facts)
-
-
-def launch(schedule: NarrowColumnSchedule, labels: Labels) -> Rule:
-    from kgen.schedule.reduction.launch import narrow_columns_rule
-
-    return narrow_columns_rule(schedule, labels)
 
 
 def write(unit: Unit[NarrowColumnSchedule]) -> Written:
@@ -35,4 +23,6 @@ def suffix(schedule: NarrowColumnSchedule, itemsizes: Sequence[int]) -> str:
     return f"columns_{schedule.rows}{'_split' if schedule.split else ''}{schedule.bits_suffix}"
 
 
-COLUMN_NARROW = Family("column_narrow", RowFacts, choose, launch, write, suffix, row_classes, has_element=False)
+FAMILY = Family(
+    "column_narrow", RowFacts, narrow_columns, narrow_columns_rule, write, suffix, row_classes, has_element=False
+)

@@ -6,22 +6,11 @@ from collections.abc import Sequence
 
 from kgen.codegen.family import Family, Unit, Written
 from kgen.schedule.facts import Choice
-from kgen.schedule.launch import Labels, Rule
 from kgen.schedule.operand_summary import row_classes
+from kgen.schedule.reduction.columns import down_columns
 from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.launch import columns_rule
 from kgen.schedule.reduction.schedule import ColumnSchedule
-
-
-def choose(facts: RowFacts) -> Choice | None:
-    from kgen.schedule.reduction.columns import down_columns
-
-    return down_columns(facts)
-
-
-def launch(schedule: ColumnSchedule, labels: Labels) -> Rule:
-    from kgen.schedule.reduction.launch import columns_rule
-
-    return columns_rule(schedule, labels)
 
 
 def write(unit: Unit[ColumnSchedule]) -> Written:
@@ -45,6 +34,14 @@ def seconds(facts: RowFacts, choice: Choice) -> float | None:
     return facts.tuning.traffic.launch + column_seconds(facts, choice)
 
 
-COLUMN_REDUCE = Family(
-    "column_reduce", RowFacts, choose, launch, write, suffix, row_classes, has_element=False, seconds=seconds
+FAMILY = Family(
+    "column_reduce",
+    RowFacts,
+    down_columns,
+    columns_rule,
+    write,
+    suffix,
+    row_classes,
+    has_element=False,
+    seconds=seconds,
 )

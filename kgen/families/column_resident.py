@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgen.codegen.family import Family, Unit, Written
-from kgen.schedule.facts import Choice
-from kgen.schedule.launch import Labels, Rule
 from kgen.schedule.operand_summary import row_classes
 from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.launch import resident_columns_rule
+from kgen.schedule.reduction.resident_columns import resident_columns
 from kgen.schedule.reduction.schedule import RowSchedule
-
-
-def choose(facts: RowFacts) -> Choice | None:
-    from kgen.schedule.reduction.resident_columns import resident_columns
-
-    return resident_columns(facts)
-
-
-def launch(schedule: RowSchedule, labels: Labels) -> Rule:
-    from kgen.schedule.reduction.launch import resident_columns_rule
-
-    return resident_columns_rule(schedule, labels)
 
 
 def write(unit: Unit[RowSchedule]) -> Written:
@@ -35,4 +23,6 @@ def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:
     return f"columns_{schedule.residency_suffix}{schedule.bits_suffix}"
 
 
-COLUMN_RESIDENT = Family("column_resident", RowFacts, choose, launch, write, suffix, row_classes, has_element=False)
+FAMILY = Family(
+    "column_resident", RowFacts, resident_columns, resident_columns_rule, write, suffix, row_classes, has_element=False
+)

@@ -13,7 +13,7 @@ from kgen.schedule.facts import Facts
 from kgen.schedule.operand_summary import classes
 from kgen.schedule.schedule import Schedule, ranked_suffix
 
-FLAT = Family[Facts, Schedule](
+FAMILY = Family[Facts, Schedule](
     "flat",
     Facts,
     choose=flat,

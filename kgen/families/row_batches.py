@@ -17,4 +17,4 @@ def write(unit: Unit[Schedule]) -> Written:
     return write_row_batches(unit)
 
 
-ROW_BATCHES = Family("row_batches", Facts, row_batches, row_batches_rule, write, ranked_suffix, classes, walk=rows_walk)
+FAMILY = Family("row_batches", Facts, row_batches, row_batches_rule, write, ranked_suffix, classes, walk=rows_walk)

@@ -17,6 +17,6 @@ def write(unit: Unit[PairSchedule]) -> Written:
     return write_row_pairs(unit)
 
 
-ROW_PAIRS = Family[Facts, PairSchedule](
+FAMILY = Family[Facts, PairSchedule](
     "row_pairs", Facts, row_pairs, row_pairs_rule, write, ranked_suffix, classes, walk=rows_walk
 )

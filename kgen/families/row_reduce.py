@@ -6,22 +6,11 @@ from collections.abc import Sequence
 
 from kgen.codegen.family import Family, Unit, Written
 from kgen.schedule.facts import Choice
-from kgen.schedule.launch import Labels, Rule
 from kgen.schedule.operand_summary import row_classes
 from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.launch import rows_rule
+from kgen.schedule.reduction.row_orders import along_rows
 from kgen.schedule.reduction.schedule import RowSchedule
-
-
-def choose(facts: RowFacts) -> Choice | None:
-    from kgen.schedule.reduction.row_orders import along_rows
-
-    return along_rows(facts)
-
-
-def launch(schedule: RowSchedule, labels: Labels) -> Rule:
-    from kgen.schedule.reduction.launch import rows_rule
-
-    return rows_rule(schedule, labels)
 
 
 def write(unit: Unit[RowSchedule]) -> Written:
@@ -47,6 +36,6 @@ def seconds(facts: RowFacts, choice: Choice) -> float | None:
     return row_seconds(facts, choice, facts.tuning.gathered_rates) if choice.schedule.chunk else None
 
 
-ROW_REDUCE = Family(
-    "row_reduce", RowFacts, choose, launch, write, suffix, row_classes, has_element=False, seconds=seconds
+FAMILY = Family(
+    "row_reduce", RowFacts, along_rows, rows_rule, write, suffix, row_classes, has_element=False, seconds=seconds
 )

@@ -18,4 +18,4 @@ def write(unit: Unit[Schedule]) -> Written:
     return write_rows(unit)
 
 
-ROWS = Family("rows", Facts, rows, rows_rule, write, ranked_suffix, classes, covers=cover_rows, walk=rows_walk)
+FAMILY = Family("rows", Facts, rows, rows_rule, write, ranked_suffix, classes, covers=cover_rows, walk=rows_walk)

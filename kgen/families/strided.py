@@ -12,7 +12,7 @@ from kgen.schedule.facts import Facts
 from kgen.schedule.operand_summary import classes
 from kgen.schedule.schedule import ranked_suffix
 
-STRIDED = Family(
+FAMILY = Family(
     "strided",
     Facts,
     choose=strided,

@@ -20,7 +20,7 @@ def write(unit: Unit[Schedule]) -> Written:
     return write_tiled(unit)
 
 
-TILED = Family[Facts, Schedule](
+FAMILY = Family[Facts, Schedule](
     "tiled",
     Facts,
     choose=tiled,

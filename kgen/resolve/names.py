@@ -15,7 +15,6 @@ from kgen.functions import CONSTANTS, FUNCTIONS
 from kgen.program import Argument, Output, Parameter, Program
 from kgen.resolve.bindings import WHAT, Binding, Bindings
 from kgen.resolve.calls import CallChecker
-from kgen.resolve.defaults import parameter
 from kgen.resolve.lints import TreeLints
 from kgen.resolve.undeclared import check_undeclared
 from kgen.source import Source, Span
@@ -99,6 +98,8 @@ class _Resolver:
                 for declared in names:
                     self._argument(declared, "inout")
             case Param(parameters=parameters):
+                from kgen.resolve.defaults import parameter
+
                 self.parameters += [parameter(one, self.constants, self.reporter) for one in parameters]
             case Def():
                 self._walk(statement.body, position, statement)

@@ -11,7 +11,6 @@ from kgen.dtypes import BY_NAME
 from kgen.source import Span
 from kgen.syntax import tree
 from kgen.syntax.lexer import Token
-from kgen.syntax.type_hints import TYPE_HINTS
 
 _MODES = ("rne", "rz", "ru", "rd")
 _UNARY = {"!": "not"}
@@ -125,6 +124,8 @@ class Builder:
     def _type(self, word: Token) -> tree.TypeName:
         dtype = BY_NAME.get(word.text)
         if dtype is None:
+            from kgen.syntax.type_hints import TYPE_HINTS
+
             hint = TYPE_HINTS.get(word.text)
             if hint is None:
                 near = get_close_matches(word.text[:40], BY_NAME, n=1, cutoff=0.6)

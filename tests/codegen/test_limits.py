@@ -9,7 +9,7 @@ from kgen.call.arguments import bind, describe
 from kgen.call.inspection import lower_call
 from kgen.codegen.emit import emit
 from kgen.codegen.limits import parameter_bytes
-from kgen.families import BY_NAME
+from kgen.families import family
 from kgen.options import Options
 from kgen.pipeline import statements
 from kgen.runtime.scalars import pack
@@ -33,7 +33,7 @@ def test_parameter_bytes(layout: str, extra: str) -> None:
     lowered = lower_call(kernel._engine, args, {})
     values = describe(kernel.program, bind(kernel.program, args, {}))
     steps = lowered.specialised.steps
-    _, entries = emit("k", steps, lowered.variants, statements(kernel.program, Options()), [], BY_NAME)
+    _, entries = emit("k", steps, lowered.variants, statements(kernel.program, Options()), [], family)
     value_of = {"pointer": 8, "size": 8}
     for entry in entries:
         launch = lowered.steps[entry.step].launch

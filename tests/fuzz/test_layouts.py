@@ -13,14 +13,13 @@ import kgen
 from kgen import families
 from kgen.arrays.numpy_ import TO_NUMPY
 from kgen.dtypes import BFLOAT16, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT32, UINT8, DType
-from kgen.schedule.facts import Facts
 from tests.forced import forced
 
 from .arrays import Array
 from .batch import Batch, Collected, collecting, running
 
 DTYPES = (UINT8, FLOAT16, BFLOAT16, INT32, FLOAT32, FLOAT64, COMPLEX128)
-FAMILIES = tuple(family.name for family in families.FAMILIES if family.facts is Facts)
+FAMILIES = families.ELEMENTWISE
 #: Not for sums, which share too little and have no computed places: tests/calls/test_row_pairs.py, test_row_batches.py,
 #: test_bins.py.
 OTHERS = {"row_pairs", "row_batches", "bins"}

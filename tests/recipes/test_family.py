@@ -49,7 +49,7 @@ def write(unit: Unit[Schedule]) -> Written:
     return Writer(unit, replace(ONE_BY_ONE, template="looped.cu.j2")).write()
 
 
-LOOPED = Family("looped", Facts, choose=choose, launch=launch, write=write, suffix=ranked_suffix, classes=classes)
+FAMILY = Family("looped", Facts, choose=choose, launch=launch, write=write, suffix=ranked_suffix, classes=classes)
 '''
 
 #: How the body of ``templates/strided.cu.j2`` begins, and the whole body of the copy of it.
@@ -97,8 +97,7 @@ def test_a_kernel_family_is_a_record_and_a_template(tmp_path: Path) -> None:
     assert found
     copy.create("templates/looped.cu.j2", head + LOOP)
     families, case = "kgen/families/__init__.py", "tests/cases/schedule/looped.txt"
-    copy.insert(families, "from kgen.families.row_reduce", "from kgen.families.looped import LOOPED\n")
-    copy.insert(families, "STRIDED,\n)", "LOOPED, ")
+    copy.insert(families, '"strided")', '"looped", ')
     copy.create(case, CASE)
     copy.insert(
         "docs/kernels.md", "| [strided](#strided) |", "| looped | everything else, where it is large | once |\n"

@@ -11,7 +11,7 @@ from typing import get_args
 
 import pytest
 
-from kgen.families import BY_NAME
+from kgen.families import NAMES
 from kgen.schedule.schedule import AccessKind
 from tests.cases.headers import files
 from tests.schedule.case import report
@@ -38,6 +38,6 @@ def test_every_decision_has_goldens() -> None:
         accesses = schedule.get("accesses", ())  # a horizontal one has those of its parts
         for name, value in [*schedule.items(), *(pair for t in accesses for pair in t.items())]:
             values[name].add(str(value))
-    assert values["template"] == set(BY_NAME)
+    assert values["template"] == set(NAMES)
     assert values["kind"] == set(get_args(AccessKind)) - {"run", "either"}
     assert not [name for name, found in values.items() if len(found) < 2 and found != {"True"}]

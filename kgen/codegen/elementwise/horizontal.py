@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from kgen.codegen import names
 from kgen.codegen.elementwise.context import HorizontalContext, PartContext
-from kgen.codegen.family import Family, Parameters, Unit, Written
+from kgen.codegen.family import Family, FamilyOf, Parameters, Unit, Written
 from kgen.codegen.kernels import Parameter
 from kgen.codegen.layouts import filled, labels_of
 from kgen.codegen.limits import check_parameters
@@ -20,13 +19,13 @@ from kgen.schedule.schedule import Schedule
 _KINDS = ("pointer", "buffer", "shape", "scalar", "size")
 
 
-def write_horizontal(unit: Unit[HorizontalSchedule], families: Mapping[str, Family[Any, Any]]) -> Written:
-    """``families``: those of the parts, by name."""
+def write_horizontal(unit: Unit[HorizontalSchedule], family: FamilyOf) -> Written:
+    """``family``: that of a part, by its name."""
     step, schedule = unit.step, unit.schedule
     assert isinstance(step, HorizontalStep)
     unique = names.Unique()
     parts = [
-        _write_part(unit, unique(_output(part)), part, planned, families[planned.template])
+        _write_part(unit, unique(_output(part)), part, planned, family(planned.template))
         for part, planned in zip(step.parts, schedule.parts, strict=True)
     ]
     declared = {

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from struct import calcsize
+from typing import TYPE_CHECKING
 
-from kgen.schedule.elementwise.bins import BinsSchedule
-from kgen.schedule.elementwise.boxes import BoxSchedule
 from kgen.schedule.elementwise.groups import outer_dims
-from kgen.schedule.elementwise.row_batches import GROUPS
-from kgen.schedule.elementwise.row_pairs import ROWS, PairSchedule
 from kgen.schedule.expressions import (
     Expr,
     Int,
@@ -26,6 +23,11 @@ from kgen.schedule.expressions import (
 )
 from kgen.schedule.launch import Field, Labels, Rule, divisor_fields
 from kgen.schedule.schedule import Schedule
+
+if TYPE_CHECKING:  # the choice of these schedules imports much that others do not need
+    from kgen.schedule.elementwise.bins import BinsSchedule
+    from kgen.schedule.elementwise.boxes import BoxSchedule
+    from kgen.schedule.elementwise.row_pairs import PairSchedule
 
 _ONE = Int(1)
 
@@ -89,6 +91,8 @@ def rows_rule(schedule: Schedule, labels: Labels) -> Rule:
 
 def row_pairs_rule(schedule: PairSchedule, labels: Labels) -> Rule:
     """One thread per group of two rows."""
+    from kgen.schedule.elementwise.row_pairs import ROWS
+
     groups: list[Expr] = [] if schedule.alone else [ceil_div(extent(0), schedule.group)]
     rest = [ceil_div(extent(d), ROWS) if d == schedule.second else extent(d) for d in range(1, schedule.rank)]
     work, counted = [*groups, *rest], "groups in a row" if groups else "rows, or of pairs of them"
@@ -98,6 +102,8 @@ def row_pairs_rule(schedule: PairSchedule, labels: Labels) -> Rule:
 
 def row_batches_rule(schedule: Schedule, labels: Labels) -> Rule:
     """Several groups of rows a thread."""
+    from kgen.schedule.elementwise.row_batches import GROUPS
+
     work = [ceil_div(extent(0), schedule.group), *(extent(d) for d in range(1, schedule.rank))]
     fields = _group_fields(schedule, labels, [], work, "groups in a row")
     return _rule(schedule, product(work), ceil_div(Name("n"), schedule.block * GROUPS), fields)
