@@ -101,7 +101,7 @@ def compiled(
 def _compile_spec(lowered: Lowered, arch: str | None) -> CompileSpec:
     """The shapes and strides of these operands as the command line takes them."""
     operands = list(zip(lowered.specialised.graph.operands, lowered.arrays, strict=True))
-    inputs = {o.name: a for o, a in operands if o.role in ("input", "inout")}
+    inputs = {o.name: a for o, a in operands if o.role in ("input", "inout") and o.view is None}
     return CompileSpec(
         shapes={n: a.shape for n, a in inputs.items()} or {"": max((a.shape for _, a in operands), key=len)},
         strides={n: a.strides for n, a in inputs.items() if a.strides != c_strides(a.shape)},

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
 
 import pytest
 
 import kgen
 from kgen.cli import compile_, options
 from kgen.cli.request import Request
+from kgen.dtypes import DType
 from tests.snapshots.cases import CASES, EXAMPLES, Case
 
 #: One of each way to say what a file is for.
 DEFAULT = ("axpy", "axpy_fast", "swiglu_any", "mixed_strided", "gelu_any_rows", "dequantize_rows", "normalize_nchw",
-           "softmax_long", "softmax_cluster", "dropout")  # fmt: skip
+           "softmax_long", "softmax_cluster", "dropout", "rotary_embedding")  # fmt: skip
+
+
+def some_value(declared: DType | None) -> float:
+    return 1 if declared is not None and declared.is_int else 1.0
 
 
 def from_python(case: Case) -> str:
@@ -33,7 +37,7 @@ def from_python(case: Case) -> str:
     for name, shape in shapes.items():
         dtype = declared[name] or (dtypes.get(name) if isinstance(dtypes, dict) else dtypes) or "f32"
         specs[name] = kgen.spec(["?" if n is None else n for n in shape], dtype, strides.get(name))
-    params: dict[str, Any] = {p.name: 1.0 for p in kernel.program.parameters if p.default is None}
+    params = {p.name: some_value(p.dtype) for p in kernel.program.parameters if p.default is None}
     return kernel.source(*specs.values(), arch=given.arch, **params)
 
 
