@@ -90,6 +90,15 @@ def _index(arranged: Arranged, own: Own) -> Own:
     return Own(items, tuple(axes))
 
 
+def axis_of(ctx: Context, number: int, shape: Shape) -> int:
+    """The axis along which an arranged value lies in one that is computed from it.  Raises NotYetError."""
+    op, own = ctx.builder.ops[number], ctx.arrays.arranged[number].axis
+    axis = next((axis for axis, dim in enumerate(shape) if ctx.arrays.same(op.shape[own], dim)), None)
+    if axis is None:
+        raise NotYetError(f"this reduces an axis of `{op.name}`")
+    return axis
+
+
 def outermost(ctx: Context, root: int) -> int | None:
     """The last arranged value that a value is computed from."""
     found: int | None = None

@@ -56,6 +56,8 @@ def _without(ops: Sequence[Op], left_out: Container[int]) -> list[Op]:
         if number not in left_out and all(a in moved for a in op.args):
             moved[number] = len(found)
             found.append(replace(op, args=tuple(moved[a] for a in op.args)))
+        else:
+            assert op.name != "store" or number in left_out
     return found
 
 

@@ -2,6 +2,7 @@
 
 (a + b)[i]           ->  gather a at i + gather b at i
 sum(x, axis=1)[i]    ->  store sum(x, axis=1), buffer; gather buffer at i
+sum(y, axis=1)[i]    ->  concat(sum(a, axis=1), sum(b, axis=1))[i], where y is concat(a, b)
 """
 
 from __future__ import annotations
@@ -9,27 +10,33 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgen.check import gathered_parts
+from kgen.check.arranged import NotYetError
 from kgen.check.context import Context
-from kgen.check.indexed import rewrite, unexpanded
+from kgen.check.indexed import by_parts, rewrite, unexpanded
 from kgen.check.own import Own
 from kgen.check.places import SPREAD, Places, Taken, at_place, shape_at
 from kgen.check.values import Typed
 from kgen.dtypes import INT64
 from kgen.ir.graph import Dim, Gather, IndexMap, Op, Reduction, Shape
 from kgen.ir.views import WHOLE, Pick
+from kgen.source import Span
 
 
-def gather(ctx: Context, value: Typed, index: Places) -> Typed:
-    """``value[index]``."""
+def gather(ctx: Context, value: Typed, index: Places, at: Span) -> Typed | None:
+    """``value[index]``.  ``at``: the text of the index."""
     parts = [value.id] if value.imag is None else [value.id, value.imag]
     taken = index.of(value)
-    found = [_gather(ctx, part, taken.below(value.shape, ctx.builder.ops[part].shape), index) for part in parts]
+    try:
+        found = [_gather(ctx, part, taken.below(value.shape, ctx.builder.ops[part].shape), index) for part in parts]
+    except NotYetError as problem:
+        ctx.error("not-yet", str(problem), at, hint=NotYetError.hint)
+        return None
     imag = None if value.imag is None else found[1]
     return replace(value, id=found[0], imag=imag, shape=index.dims(value.shape))
 
 
 def _gather(ctx: Context, root: int, taken: Taken, index: Places) -> int:
-    """The op of the value at these places."""
+    """The op of the value at these places.  Raises NotYetError."""
     places = [*index.places]
     needed: dict[tuple[int, Taken], list[tuple[int, Taken]]] = {}
     start = (root, _without_added(ctx, root, taken))
@@ -97,7 +104,12 @@ def _made(ctx: Context, number: int, taken: Taken, args: list[int], index: Place
     if isinstance(op.attr, IndexMap):
         return _load(ctx, op, op.attr, taken, index)
     if isinstance(op.attr, Reduction):
-        return _load(ctx, op, _stored(ctx, number), taken, index)
+        arranged = by_parts(ctx, number)
+        return (
+            _load(ctx, op, _stored(ctx, number), taken, index)
+            if arranged is None
+            else _gather(ctx, arranged, taken, index)
+        )
     if op.name == "index":
         return at_place(ctx, index.places[taken.axes[0] or 0], len(taken.left))
     if op.name == "expand" and ctx.builder.ops[args[0]].shape == shape:

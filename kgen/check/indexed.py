@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from kgen.check import arranged
 from kgen.check.arranged import NotYetError
+from kgen.check.arrays import Arranged
 from kgen.check.context import Context
 from kgen.check.own import AXES, Own, is_empty
 from kgen.check.values import Typed, Value
@@ -80,16 +81,26 @@ def concatenated(ctx: Context, number: int, axes: Sequence[int]) -> list[int]:
     at, shape = arranged.outermost(ctx, number), ctx.builder.ops[number].shape
     if at is None or ctx.builder.ops[at].name != "concat":
         return [number]
-    whole = ctx.arrays.arranged[at]
-    dim = ctx.builder.ops[at].shape[whole.axis]
-    axis = next((i for i, other in enumerate(shape) if ctx.arrays.same(dim, other)), None)
-    if axis is None or axis not in axes:
-        return [number]
     try:
-        pieces = [rewrite(ctx, number, shape, Own.at(axis, item, len(shape))) for item in whole.items]
+        axis, items = arranged.axis_of(ctx, at, shape), ctx.arrays.arranged[at].items
+        if axis not in axes:
+            return [number]
+        pieces = [rewrite(ctx, number, shape, Own.at(axis, item, len(shape))) for item in items]
     except NotYetError:  # another one has other parts: what is stored says so
         return [number]
     return [part for piece in pieces if piece is not None for part in concatenated(ctx, piece, axes)]
+
+
+def by_parts(ctx: Context, number: int) -> int | None:
+    """A value that is computed from an arranged one, arranged of its own parts; else None.  Raises NotYetError."""
+    at, op = arranged.outermost(ctx, number), ctx.builder.ops[number]
+    if at is None:
+        return None
+    axis, items = arranged.axis_of(ctx, at, op.shape), ctx.arrays.arranged[at].items
+    owns = [Own.at(axis, item, len(op.shape)) for item in items]
+    parts = [part for own in owns if (part := rewrite(ctx, number, op.shape, own)) is not None]
+    whole = Arranged(axis, items, tuple(own.dims(ctx, op.shape) for own in owns))
+    return arranged.add(ctx, ctx.builder.ops[at].name, parts, op.dtype, op.shape, whole)
 
 
 def _below(ctx: Context, number: int, own: Own) -> list[tuple[int, Own]] | None:

@@ -53,8 +53,9 @@ def index(ctx: Context, node: Index, value: Value, given: Items) -> Value | None
 def _gathered(ctx: Context, node: Index, places: Places, value: Value) -> Value | None:
     """What places take of a value."""
     if isinstance(value, Typed):
-        return gather(ctx, value, places)
-    weak = ctx.defer(value.kind, lambda _, values: gather(ctx, values[0], places), [value], node.items_span, node.span)
+        return gather(ctx, value, places, node.items_span)
+    at = node.items_span
+    weak = ctx.defer(value.kind, lambda _, values: gather(ctx, values[0], places, at), [value], at, node.span)
     return weak and replace(weak, shape=places.dims(value.shape))
 
 

@@ -247,7 +247,7 @@ def _through(op: Op, rank: int, places: tuple[int, ...]) -> tuple[Shape, Attr]:
     for place in places:  # ascending places of the result
         shape.insert(place, 1)
         own.insert(place, None)
-    first = own.index(0) if pad else 0
+    first = own.index(0) if pad or op.name == "index" else 0
     attr = op.attr
     if isinstance(attr, IndexMap):
         attr = IndexMap(attr.operand, tuple(None if axis is None else attr.axes[axis] for axis in own[first:]))

@@ -7,7 +7,7 @@ out = concat(a, b)   ->  out[:size(a, 0)] = a, out[size(a, 0):] = b
 
 from __future__ import annotations
 
-from kgen.check.arranged import NotYetError, outermost
+from kgen.check.arranged import axis_of, outermost
 from kgen.check.context import Context
 from kgen.check.own import Own
 from kgen.ir.graph import Role, Shape
@@ -35,12 +35,8 @@ def stores(ctx: Context, whole: Stored, role: Role) -> list[Stored]:
             continue
         from kgen.check.indexed import rewrite
 
-        arranged = ctx.arrays.arranged[at]
-        dim = ctx.builder.ops[at].shape[arranged.axis]
-        axis = next((i for i, other in enumerate(one.shape) if ctx.arrays.same(dim, other)), None)
-        if axis is None:
-            raise NotYetError(f"this reduces an axis of `{ctx.builder.ops[at].name}`")
-        for item in arranged.items:
+        axis = axis_of(ctx, at, one.shape)
+        for item in ctx.arrays.arranged[at].items:
             own = Own.at(axis, item, len(one.shape))
             part = rewrite(ctx, one.value, one.shape, own)
             assert part is not None
