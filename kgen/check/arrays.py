@@ -66,11 +66,13 @@ class Arrays:
         return () if isinstance(item, Pick) else self._split(dim, item)
 
     def _split(self, dim: Dim, item: Split) -> Shape:
-        known = next((parts for (d, by), parts in self._splits.items() if by == item.by and self.same(d, dim)), None)
-        if known is None:
-            known = tuple(map(self.dims.fresh, groups(item, self.dims.extent(dim), self.dims)))
-            self._splits[dim, item.by] = known
-        return known
+        known = [parts for (d, by), parts in self._splits.items() if by == item.by and self.same(d, dim)]
+        if not known:
+            known = [tuple(map(self.dims.fresh, groups(item, self.dims.extent(dim), self.dims)))]
+            self._splits[dim, item.by] = known[0]
+        for parts in known[1:]:  # of dimensions that are equal since
+            self.dims.broadcast(known[0], parts)
+        return known[0]
 
     # --- dimensions that follow from others -------------------------------------------------------
 

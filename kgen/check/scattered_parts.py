@@ -13,7 +13,7 @@ from kgen.check.context import Context
 from kgen.check.indexed import rewrite
 from kgen.check.own import Own
 from kgen.check.values import Typed
-from kgen.ir.graph import Gather, Op
+from kgen.ir.graph import Dim, Gather, Op
 from kgen.ir.views import WHOLE, Cut, Item, View
 
 
@@ -59,7 +59,8 @@ def _part_of_array(ctx: Context, target: Typed, axis: int, item: Item) -> Typed 
     items = tuple(item if a == along else WHOLE for a in range(len(base.shape)))
     view = ctx.arrays.view(View(op.attr.operand, items), base.role)
     shape = Own.at(len(op.shape) + right, item, len(op.shape)).dims(ctx, op.shape)
-    index = replace(ctx.builder.ops[op.args[along]], shape=shape[right:])
+    ones: list[Dim] = [1] * (-right - 1)
+    index = replace(ctx.builder.ops[op.args[along]], shape=(shape[right], *ones))
     places = (*op.args[:along], ctx.builder.add(index), *op.args[along + 1 :])
     part = ctx.builder.add(replace(op, args=places, shape=shape, attr=replace(op.attr, operand=view)))
     return replace(target, id=part, shape=Own.at(axis, item, len(target.shape)).dims(ctx, target.shape))

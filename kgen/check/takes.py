@@ -32,7 +32,8 @@ def as_index(node: Call, rank: int | None = None) -> Expr | None:
     mode = words["mode"].value.id if "mode" in words and isinstance(words["mode"].value, Name) else None
     if mode == "fill" and rank is not None and axis >= 0:
         axis -= rank
-    extent = call("size", array, number(axis))
+    itself = _index(node, array, (Ellipsis(span=node.span),))  # whose coordinates its index() are
+    extent = call("size", itself, number(axis))
     place = at if mode is None else replace(filled(_PLACES[mode], {"i": at, "n": extent}), span=at.span)
     before = (_WHOLE,) * axis if axis >= 0 else (Ellipsis(span=node.span),)
     behind = max(0, -axis - 1)

@@ -119,8 +119,8 @@ def _doubled(kernel: Graph) -> tuple[Graph, dict[int, KernelSpace]]:
 
 
 def _rows(op: Op, ops: Sequence[Op]) -> KernelSpace | None:
-    """The rows that a sum goes over; None for other ops, and for sums over the fastest axis."""
-    if not isinstance(op.attr, Reduction) or op.attr.kind != "sum":
+    """The rows that a sum goes over; None for other ops, sums over the fastest axis, and sums of reductions."""
+    if not isinstance(op.attr, Reduction) or op.attr.kind != "sum" or ops[op.args[0]].name == "reduce":
         return None
     over, value = rows_of(op, ops), ops[op.args[0]]
     last = len(over.dims) - 1

@@ -104,7 +104,7 @@ class Fuser:
         self.ops = builder.ops
         self.updated = orders.updated
         self.views = orders.views
-        self.separates = any(op.name in ("reduce", "gather") for op in self.ops)
+        self.separates = bool(orders.fills) or any(op.name in ("reduce", "gather") for op in self.ops)
         self.read = _read(self.ops)
         self.stored = orders.stored
         self.fills = orders.fills

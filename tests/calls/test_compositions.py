@@ -17,9 +17,16 @@ def some(*shape: int, dtype: str = "float32") -> Array:
     return np.random.default_rng(sum(shape)).integers(-4, 5, shape).astype(dtype)
 
 
-ROWS, INDEX = some(6, 8), np.array([1, 0, 5, 2, -1, 0, 4, 3])
+def added(target: Array, index: Array, value: Array) -> Array:
+    found = target.copy()
+    np.add.at(found, index, value)
+    return found
 
-#: Programs and what they give.
+
+ROWS, INDEX = some(6, 8), np.array([1, 0, 5, 2, -1, 0, 4, 3])
+SHORTS = some(8, dtype="int16")
+
+#: Programs of ``x``, ``y``, ``i`` and ``p``, which some update, and what they give of these.
 PROGRAMS: dict[str, tuple[str, Callable[..., Array], tuple[Array, ...]]] = {
     "a reduction of a concatenation, at computed places along it": (
         "let t = concat(x, y, axis=0); out = (t - min(t, axis=1, keepdims=true))[i]",
@@ -36,10 +43,71 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Array], tuple[Array, ...]]] = {
         lambda x, i: np.stack([x, 2 * x], 1).max(2)[:, i % 2],
         (ROWS, INDEX),
     ),
+    "a temporary of which nothing that is read is left": (
+        "let t = cast<f64>(x); t[i] += 1.5; out = x[cast<int>(t) % 1]",
+        lambda x, i: x[np.zeros(len(x), int)],
+        (ROWS[0], INDEX),
+    ),
+    "a sum over rows of what is itself reduced": (
+        "let t = max(x, axis=1); out = t - sum(t, axis=0)",
+        lambda x: (t := x.max(1)) - t.sum(0),
+        (some(7, 4, 16),),
+    ),
+    "a row of which nothing is in memory, stored at places": (
+        "inout p; let t = where(true, index(0) % 7, p); p[0:] = cast<f32>(t - sum(t, axis=0))",
+        lambda p: (t := np.arange(len(p)) % 7) - t.sum(),
+        (ROWS[0].copy(),),
+    ),
+    "parts of a temporary added to parts of an array": (
+        "inout p; let t = where(true, 0.0, p); t[1:, :] = y; p[:, i] += t + concat(x, x + 1, axis=0)",
+        lambda p, y, i, x: added(p.T, i, (np.concatenate([p[:1] * 0, y]) + np.concatenate([x, x + 1])).T).T,
+        (ROWS.copy(), some(5, 8), INDEX, some(3, 8)),
+    ),
+    "sums of 16 bits at computed places": (
+        "inout p; p[i] += clip(x, -3, 2)",
+        lambda p, i, x: added(p, i, x.clip(-3, 2)),
+        (SHORTS.copy(), INDEX, SHORTS),
+    ),
+    "the greatest of 16 bits at computed places": (
+        "inout p; p[i] max= x & 3",
+        lambda p, i, x: np.maximum(p, [max([*(x & 3)[i == n], -9]) for n in range(8)]),
+        (SHORTS.copy(), np.abs(INDEX), SHORTS),
+    ),
+    "elements of coordinates": (
+        'out = take(x * 0 + index(0), i, mode="clamp")',
+        lambda x, i: np.clip(i, 0, 5).astype(x.dtype),
+        (ROWS[:, 0], INDEX + 4),
+    ),
+    "single elements, stored one by one": (
+        "inout p; p[0:] = any(x - max(x, axis=1, keepdims=true) - stack(y, y, axis=0), axis=-1)",
+        lambda p, x, y: (x - x.max(1, keepdims=True) - y != 0).any(-1),
+        (np.zeros(2, bool), some(2, 1), some(1)),
+    ),
     "a column at one computed place, with another axis in front": (
         "out = expand(x[:, i], axis=0)",
         lambda x, i: x[None, :, i],
         (ROWS, np.array([3])),
+    ),
+    "pairs of reductions beside other pairs, in an array with as many rows as columns": (
+        """
+        out = stack(x[:, i], merge(stack(y, y + 1, axis=2), axis=(1, 2)), z[i] - max(z, axis=0),
+                    merge(stack(max(w, axis=(-2, -1)), x[:, 2:5], axis=2), axis=(1, 2)), axis=2)
+        """,
+        lambda x, i, y, z, w: np.stack(
+            [
+                x[:, i],
+                np.stack([y, y + 1], 2).reshape(6, 6),
+                z[i] - z.max(0),
+                np.stack([w.max((2, 3)), x[:, 2:5]], 2).reshape(6, 6),
+            ],
+            2,
+        ),
+        (ROWS, np.abs(INDEX[:6]), some(6, 3), some(7, 6), some(6, 3, 1, 4)),
+    ),
+    "a temporary that begins as another one": (
+        "let a = x + 0; a[i] += y; let b = a + 0; b[i + 1] += a; out = b",
+        lambda x, i, y: added(a := added(x, i, y), i + 1, a),
+        (SHORTS.astype("float32"), np.array([0, 1, 2, 0, 1, 2, 0, 0]), some(8)),
     ),
 }
 

@@ -233,7 +233,7 @@ def final_packs(
     """The packs that collect the elements of outputs.  ``narrow``: as of a ``Section``; ``floats``: the stores of
     floats that are rounded to fp8."""
     found: list[Stored] = []
-    stores = [n for n in stores if not operands.step.graph.ops[n].places]
+    stores = [n for n in stores if isinstance(operands.step.graph.ops[n].attr, IndexMap)]
     parts = [] if operands.schedule.is_column else _parts_of_one_array(operands, stores)
     for n in stores:
         access = access_of(operands.step, n)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 
 from kgen.codegen.narrow import rounded_stores, uses_of
 from kgen.codegen.reduction.parts import Parts, is_division
+from kgen.ir.graph import IndexMap
 
 #: The helper that gives a quotient.
 QUOTIENT = "quotient"
@@ -21,7 +22,7 @@ def narrow_stores(parts: Parts, stores: Iterable[int]) -> dict[int, int]:
     found: dict[int, int] = {}
     for n in rounded_stores(parts.step.graph.ops, stores):
         quotient = ops[ops[n].args[0]].args[0]
-        if not ops[n].places and uses[quotient] == 1 and _is_divided(parts, quotient):
+        if isinstance(ops[n].attr, IndexMap) and uses[quotient] == 1 and _is_divided(parts, quotient):
             found[n] = quotient
     alone = _narrow_divisors(parts, found.values())
     return {n: quotient for n, quotient in found.items() if ops[quotient].args[1] in alone}

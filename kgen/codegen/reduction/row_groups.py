@@ -10,6 +10,7 @@ from kgen.codegen.reduction.gathered_rows import GatheredRows
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
 from kgen.dtypes import FLOAT64
+from kgen.ir.graph import IndexMap
 from kgen.ir.ops import BRANCHING
 from kgen.schedule.reduction.row_columns import RowColumnsSchedule
 from kgen.schedule.reduction.schedule import WARP, RowSchedule
@@ -81,7 +82,7 @@ def stores_words(operands: Operands) -> bool:
 def rounded_groups(operands: Operands, stores: Iterable[int], rows: Collection[int]) -> frozenset[int]:
     """The stores of fp8 whose groups are rounded at once.  ``rows``: those of rows at computed places."""
     ops, fours = operands.step.graph.ops, operands.schedule.group % 4 == 0
-    mine = [n for n in stores if (n in rows if ops[n].places else stores_words(operands))]
+    mine = [n for n in stores if (stores_words(operands) if isinstance(ops[n].attr, IndexMap) else n in rows)]
     return rounded_stores(ops, mine) if fours else frozenset()
 
 

@@ -42,6 +42,7 @@ from kgen.codegen.reduction.segments import Segments
 from kgen.codegen.reduction.staging import moves_packs, staged_helpers, staging
 from kgen.codegen.reduction.two_steps import TwoSteps, place_steps, two_steps
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
+from kgen.ir.graph import IndexMap
 from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import WARP, segment_stores, varying_accesses
 
@@ -267,7 +268,7 @@ class RowKernel:
             return None
         narrow = self.narrow
         function = self.functions.write(len(self.parts.rounds), f"{self.facts.base}_element", stores, narrow=narrow)
-        whole = [n for n in stores if not self.facts.step.graph.ops[n].places]
+        whole = [n for n in stores if isinstance(self.facts.step.graph.ops[n].attr, IndexMap)]
         self.calls.rounded = {access_of(self.facts.step, n) for n in whole if n in self.parts.rounded}
         flags = [a.name for a in function.arguments if a.kind == "is_exact"]
         is_exact_division = next(iter(flags), "is_exact" if narrow else "")

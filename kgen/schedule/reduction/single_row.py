@@ -28,7 +28,7 @@ def beside_another(step: ReductionStep, space: IterationSpace, reduced: int) -> 
 
 def may_have_rows(step: ReductionStep) -> bool:
     """Whether the program could have several rows: not everything is reduced."""
-    return max(_ranks(step)) > len(step.shape) - step.kept
+    return max(_ranks(step), default=0) > len(step.shape) - step.kept
 
 
 def _ranks(step: ReductionStep) -> list[int]:
