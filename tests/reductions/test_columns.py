@@ -14,7 +14,7 @@ import kgen
 KINDS = ("sum", "mean", "var", "std", "max", "norm", "logsumexp", "count_nonzero", "argmin", "prod", "any")
 
 
-def numpy_result(kind: str, x: Any, axis: int) -> Any:
+def numpy_result(kind: str, x: Any, axis: int | tuple[int, ...]) -> Any:
     """In float64."""
     x = x.astype(np.float64)
     match kind:
@@ -164,6 +164,23 @@ def test_few_columns_side_by_side() -> None:
     kernel = kgen.jit("out = sum(a, axis=2)", device="cpu")
     assert [s.kernel for s in kernel.explain(a).steps] == ["columns"]
     assert np.array_equal(kernel(a), a.sum(2))
+
+
+@pytest.mark.parametrize("kind", ["sum", "max", "var"])
+@pytest.mark.parametrize(("shape", "dtype"), [((17_000, 21, 3), "float32"), ((6000, 25, 8), "float16")])
+def test_columns_in_pieces(shape: tuple[int, ...], dtype: str, kind: str) -> None:
+    """Of a few consecutive elements each, side by side: rows would use a part of each sector; unaligned, too."""
+    a, b = data(shape, dtype), data((shape[0] * shape[1] * shape[2] + 1,), np.int8)[1:].reshape(shape)
+    kernel = kgen.jit(f"out = {kind}(a * b, axis=(0, 2))", device="cpu")
+    (step,) = kernel.explain(a, b).steps
+    assert step.kernel.startswith("columns")
+    wanted = numpy_result(kind, (a * b).astype(np.float64), (0, 2))
+    assert np.allclose(kernel(a, b).astype(np.float64), wanted, rtol=2e-3 if dtype == "float16" else 1e-5)
+
+
+def test_rows_in_one_piece_are_no_columns() -> None:
+    specs = kgen.spec((200_000, 7), "f32"), kgen.spec((200_000, 7), "i8")
+    assert "columns" not in kgen.jit("out = sum(a + b, axis=1)").explain(*specs).steps[0].kernel
 
 
 def test_columns_at_a_step() -> None:

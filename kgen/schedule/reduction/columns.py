@@ -102,11 +102,14 @@ def _is_idle(facts: RowFacts, usual: Choice) -> bool:
 
 def _instead_of_rows(facts: RowFacts) -> Choice | None:
     """The same where neighbouring columns are few, or not so in all operands: only if that is predicted to take less
-    time than a kernel along rows."""
+    time than a kernel along rows; always where columns have pieces side by side, of which blocks along rows would use
+    a part of each sector."""
     known = facts.bounded and not facts.is_few and facts.space.numel
     group = _widest(facts) if known and _is_plain(facts) and facts.may_depend_on_rows else 0
     if not group:
         return None
+    if all(_has_pieces(facts, i) for i in facts.reads):
+        return fastest_columns(facts, group)
     rows = along_rows(facts)
     taken = row_seconds(facts, rows, facts.tuning.gathered_rates)
     if taken <= facts.tuning.traffic.slow * least_seconds(facts):
@@ -135,10 +138,21 @@ def _widest(facts: RowFacts) -> int:
 
 
 def _shares_sectors(facts: RowFacts, access: int) -> bool:
-    """Whether neighbouring columns of an operand are in one sector, and nearer than neighbours in a column."""
+    """Whether neighbouring columns of an operand are in one sector, and nearer than neighbours in a column, or than its
+    next piece."""
     step = abs(facts.step_along(access, facts.reduced))
     down = (abs(facts.step_along(access, d)) for d in range(facts.reduced))
-    return 0 < step * facts.itemsizes[access] < SECTOR and all(step < other for other in down)
+    near = 0 < step * facts.itemsizes[access] < SECTOR
+    return (near and all(step < other for other in down)) or _has_pieces(facts, access)
+
+
+def _has_pieces(facts: RowFacts, access: int) -> bool:
+    """Whether an operand's columns are pieces of a few consecutive elements, side by side in one sector: for sums over
+    axes 0 and 2 of (N, 100, 4), 4 elements of each of 100 columns."""
+    step, space = abs(facts.step_along(access, facts.reduced)), facts.space
+    down = [(n, abs(facts.step_along(access, d))) for d, n in enumerate(space.shape[: facts.reduced])]
+    inside = [n * other <= step for n, other in down if other < step]
+    return 0 < step * facts.itemsizes[access] <= SECTOR and 0 < len(inside) < len(down) and all(inside)
 
 
 def _group(facts: RowFacts) -> int | None:
