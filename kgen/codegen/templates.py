@@ -10,12 +10,13 @@ import hashlib
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from kgen import resources
 
 if TYPE_CHECKING:
-    from jinja2 import BaseLoader, Environment
+    from jinja2 import BaseLoader, Environment, Template
 
 FOLDER = "compiled"  # in `_data`
 DIGEST = "compiled.digest"
@@ -27,15 +28,30 @@ def environment() -> Environment:
     import jinja2
 
     if resources.built(DIGEST) == digest():
-        return _environment(jinja2.ModuleLoader(resources.built_path(FOLDER)))
-    return _environment(jinja2.FileSystemLoader(resources.folder("templates")))
+        return over(compiled(resources.built_path(FOLDER)))
+    return over(jinja2.FileSystemLoader(resources.folder("templates")))
+
+
+def compiled(folder: Path) -> BaseLoader:
+    """Loads precompiled templates, one at a time: what Jinja's loader imports, it takes out of ``sys.modules`` at once,
+    where another thread that imports the same template looks for it."""
+    import jinja2
+
+    lock = Lock()
+
+    class ModuleLoader(jinja2.ModuleLoader):
+        def load(self, *args: Any) -> Template:
+            with lock:
+                return super().load(*args)
+
+    return ModuleLoader(folder)
 
 
 def build(target: Path) -> None:
     """Write one Python module for each template into ``target``."""
     import jinja2
 
-    environment = _environment(jinja2.FileSystemLoader(resources.folder("templates")))
+    environment = over(jinja2.FileSystemLoader(resources.folder("templates")))
     environment.compile_templates(target, extensions=["j2"], zip=None, ignore_errors=False)
 
 
@@ -50,7 +66,8 @@ def digest() -> bytes:
     return hashed.hexdigest().encode()
 
 
-def _environment(loader: BaseLoader) -> Environment:
+def over(loader: BaseLoader) -> Environment:
+    """The environment whose templates this loads."""
     import jinja2
 
     made = jinja2.Environment(

@@ -104,6 +104,11 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Array], tuple[Array, ...]]] = {
         ),
         (ROWS, np.abs(INDEX[:6]), some(6, 3), some(7, 6), some(6, 3, 1, 4)),
     ),
+    "a part without elements, in another order than the rest": (
+        "inout p; p[:, :, 0::2] = concat(x, transpose(y, (2, 1, 0)), axis=1)",
+        lambda p, x, y: np.stack([x, p[:, :, 1::2]], 3).reshape(p.shape),
+        (some(8, 2, 64), some(8, 2, 32), some(32, 0, 8)),
+    ),
     "a temporary that begins as another one": (
         "let a = x + 0; a[i] += y; let b = a + 0; b[i + 1] += a; out = b",
         lambda x, i, y: added(a := added(x, i, y), i + 1, a),

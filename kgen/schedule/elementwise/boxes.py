@@ -335,10 +335,10 @@ def _group(sides: _Sides, side: int) -> int:
     """
     facts, along = sides.facts, sides.along
     moved = [i for i, kind in enumerate(facts.classes) if kind is LayoutKind.STRIDED or facts.step_along(i, 0) == 1]
-    most = max(1, WORD // min(facts.itemsizes[i] for i in moved))
     mine = [i for i in moved if sides.orders[i][0] == side]
     if facts.coordinates or not mine or any(along[i] != side for i in mine):
         return 1
+    most = max(1, WORD // min(facts.itemsizes[i] for i in moved))
     return next((n for n in (4, 2) if n <= most and _all_move_by(facts, mine, sides.dims[side], n)), 1)
 
 
