@@ -49,8 +49,8 @@ def prelude(file: str) -> str:
 @cache
 def identity() -> str:
     """Tells one kgen from another: where its files are, and their sizes and times, which tell edited ones apart."""
-    folders = (_PACKAGE, folder("grammar"), folder("templates"))
-    return repr((VERSION, *(sorted(_files(os.fspath(f))) for f in folders)))
+    outside = [f for f in (folder("grammar"), folder("templates")) if not f.is_relative_to(_PACKAGE)]  # of a checkout
+    return repr((VERSION, *(sorted(_files(os.fspath(f))) for f in (_PACKAGE, *outside))))
 
 
 def _files(path: str) -> Iterator[tuple[str, int, int]]:

@@ -118,6 +118,16 @@ def test_an_edited_file_makes_another_kgen(tmp_path: Path) -> None:
     assert str(Path(kgen.__file__).parent / "pipeline.py") in resources.identity()
 
 
+def test_each_file_of_a_wheel_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its grammar and templates are below the package."""
+    for name in ("grammar", "templates"):
+        (tmp_path / "_data" / name).mkdir(parents=True)
+        (tmp_path / "_data" / name / "x").touch()
+    monkeypatch.setattr(resources, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(resources, "folder", tmp_path.joinpath("_data").joinpath)
+    assert resources.identity.__wrapped__().count(repr(str(tmp_path / "_data"))[:-1]) == 2
+
+
 @pytest.mark.new_process
 @pytest.mark.parametrize(
     "case",
