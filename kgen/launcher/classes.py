@@ -57,13 +57,17 @@ def extent_classes(lowered: Lowered, operands: Operands) -> tuple[ExtentClass, .
     """The class of the extents that were assumed, and those of samples."""
     first = _extent_class(lowered, operands, {}, dense=True)
     assert first is not None
-    found = [first]
-    dims = open_dims(lowered)
+    found, likely, dims = [first], [first], open_dims(lowered)
     for values, dense in _samples(lowered, dims):
-        if not any(one.has(values, dense=dense) for one in found):
-            one = _extent_class(lowered, operands, dict(zip(dims, values, strict=True)), dense=dense)
-            if one is not None and len(set(_kernels([*found, one]))) <= _MOST_KERNELS:
-                found.append(one)
+        known = next((one for one in likely if one.has(values, dense=dense)), None)
+        if known is not None:
+            likely.remove(known)
+            likely.insert(0, known)  # the next sample is mostly of the same class
+            continue
+        one = _extent_class(lowered, operands, dict(zip(dims, values, strict=True)), dense=dense)
+        if one is not None and len(set(_kernels([*found, one]))) <= _MOST_KERNELS:
+            found.append(one)
+            likely.insert(0, one)
     return tuple(found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -14,7 +15,7 @@ from kgen.aot import aot_lower
 from kgen.compile_spec import CompileSpec
 from kgen.dtypes import FLOAT16, FLOAT32
 from kgen.families import launch_of
-from kgen.launcher.classes import extent_classes
+from kgen.launcher.classes import ExtentClass, extent_classes
 from kgen.layout.iterator import IterationSpace, OperandLayout, iteration_space
 from kgen.layout.kinds import index_bits
 from kgen.lowering import Lowered
@@ -125,6 +126,22 @@ def test_every_length_has_a_kernel(dtype: str) -> None:
     classes = extent_classes(lowered, spec.operands(program))
     for n in (*range(1, 600), *range(4090, 4110), *range(16370, 16400)):
         assert any(one.has((3, n)) for one in classes), n
+
+
+def test_samples_of_extents_are_looked_up_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most samples are of the class of the sample ahead of them: few others are asked."""
+    program, spec = pipeline.load("out = a - max(a, axis=-1, keepdims=true)"), CompileSpec("f32", {"a": (None, None)})
+    lowered, _ = aot_lower(program, spec)
+    assert isinstance(lowered, Lowered)
+    asked, has = Counter[tuple[int, ...]](), ExtentClass.has
+
+    def counted(one: ExtentClass, values: tuple[int, ...], *, dense: bool = False) -> bool:
+        asked[values] += 1
+        return has(one, values, dense=dense)
+
+    monkeypatch.setattr(ExtentClass, "has", counted)
+    assert len(extent_classes(lowered, spec.operands(program))) > 8
+    assert asked.total() < 10 * len(asked)
 
 
 SQUARE: dict[str, tuple[int | None, ...]] = {"a": (None, None)}
