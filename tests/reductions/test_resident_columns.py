@@ -250,3 +250,15 @@ def test_converted_elements_do_not_delay_loads(dtype: str) -> None:
     source = kgen.jit(text).source(kgen.spec((4096, 50, 33), dtype))
     assert "_columns_regs" in source
     assert ("keep_loaded(x_in[v]);" in source) == (dtype != "float32")
+
+
+PAIRS = "let z = cast<float>(a) * b\nout = z * rsqrt(mean(z * z, axis=0, keepdims=true) + 1e-6)"
+
+
+def test_groups_of_bytes_do_not_delay_loads() -> None:
+    """Pairs of bytes that one access loads are kept as they are; elements that are loaded one by one, each."""
+    pairs = kgen.jit(PAIRS).source(kgen.spec((100, 1 << 17), "u8"), kgen.spec((100, 1 << 17), "f64"))
+    assert "keep_loaded(a_vec[v]);" in pairs
+    apart = kgen.jit(PAIRS).source(kgen.spec((100, 1 << 17), "u8", (1 << 19, 4)), kgen.spec((100, 1 << 17), "f64"))
+    assert "keep_loaded(a_vec[v].at[0]);" in apart
+    assert "keep_loaded(a_vec[v].at[1]);" in apart

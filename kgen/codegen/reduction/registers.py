@@ -132,16 +132,25 @@ class Registers:
         return Read(name, "" if resident else "auto", value)
 
     def loaded_in_branches(self, accesses: Iterable[int]) -> tuple[str, ...]:
-        """The groups in registers that are converted later and that the compiler would convert at once.
-
-        Not groups of narrow elements, which it would take apart and put together again.
+        """What is loaded to registers and converted later, and what the compiler would convert at once: whole groups,
+        or each of the elements that are loaded one by one.
         """
-        schedule = self.operands.schedule
+        schedule, operands = self.operands.schedule, self.operands
         if schedule.vectors < 2 or schedule.stages:
             return ()
-        dtypes = {i: self.operands.operand(i).dtype for i in accesses}
-        whole = (i for i, dtype in dtypes.items() if schedule.group == 1 or dtype.size >= WORD)
-        return tuple(self.group(i) for i in whole if dtypes[i] is not FLOAT32 and not self.operands.is_packed(i))
+        found: list[str] = []
+        for i in accesses:
+            dtype = operands.operand(i).dtype
+            if dtype is FLOAT32 or operands.is_packed(i):
+                continue
+            alone = schedule.group == 1 or dtype.size >= WORD or operands.is_one(i) or self.is_loaded_whole(i)
+            found += [self.group(i)] if alone else [f"{self.group(i)}.at[{j}]" for j in range(schedule.group)]
+        return tuple(found)
+
+    def is_loaded_whole(self, access: int) -> bool:
+        """Whether one access loads a group."""
+        planned, size = self.operands.planned(access), self.operands.operand(access).dtype.size
+        return planned.kind == "vector" and planned.alignment >= self.operands.schedule.group * size
 
     def from_memory(self, access: int) -> str:
         """The text that loads a group in one access."""
