@@ -99,7 +99,7 @@ def _signature(kernel: Graph) -> list[str]:
     inputs += [f"{one(s.name, s.dtype)} (by value)" for s in kernel.scalars]
     outputs = [one(o.name, o.dtype) for o in arrays if o.role == "output"]
     lines = [f"Inputs:  {', '.join(inputs)}"] if inputs else []
-    views = [f"{o.name} = {kernel.show_view(o.view)}" for o in kernel.operands if o.view is not None]
+    views = [f"{o.name} = {kernel.show_view(o.view, by_name=True)}" for o in kernel.operands if o.view is not None]
     lines += [f"Views:   {', '.join(views)}"] if views else []
     return lines + ([f"Outputs: {', '.join(outputs)}"] if outputs else [])
 

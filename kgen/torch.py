@@ -71,6 +71,10 @@ def _registered(library: Any, name: str, schema: str, call: Any, fake: Any) -> A
     import torch
 
     namespace, short = name.split("::")
+    if hasattr(getattr(torch.ops, namespace), short):  # with another overload, which torch would take this beside
+        raise error(
+            "bad-call", f"torch has an operator `{name}` already", 'use a name of your own, such as "mine::swiglu"'
+        )
     try:
         library.define(f"{short}{schema}", tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides))
     except RuntimeError as problem:

@@ -165,8 +165,8 @@ class Graph:
     ops: tuple[Op, ...]
     derived: tuple[tuple[str, Bound], ...] = ()
 
-    def show_view(self, view: View) -> str:
-        """A view as programs write it: ``x[:, size(x, 1) // 2:]``."""
+    def show_view(self, view: View, *, by_name: bool = False) -> str:
+        """A view as programs write it: ``x[:, size(x, 1) // 2:]``.  ``by_name``: of a view by its name."""
         sizes = {
             d: f"size({o.name}, {axis})"
             for o in reversed(self.operands)
@@ -174,7 +174,7 @@ class Graph:
             if isinstance(d, str) and o.view is None
         }
         base = self.operands[view.of]
-        return show(view, base.name if base.view is None else self.show_view(base.view), sizes)
+        return show(view, base.name if by_name or base.view is None else self.show_view(base.view), sizes)
 
     @property
     def results(self) -> tuple[Operand, ...]:

@@ -22,7 +22,10 @@ _NO_VALUES = ("None", "NULL", "null", "nullptr")
 #: Functions whose names arrays often have.
 _OFTEN_VALUES = ("j0", "j1", "jn", "y0", "y1", "yn", "i0", "i1", "gamma", "angle", "step")
 _TYPE = re.compile(r"\s*<\s*(\w{1,40})\s*>")
-_CASTS = {"static_cast": "cast", "const_cast": "cast", "dynamic_cast": "cast", "reinterpret_cast": "bitcast"}
+_CASTS = {
+    "static_cast": "cast<{}>(x)", "const_cast": "cast<{}>(x)", "dynamic_cast": "cast<{}>(x)",
+    "reinterpret_cast": "bitcast<{}>(x)", "saturate_cast": "cast<{}, sat>(x)",
+}  # fmt: skip
 
 
 def check_undeclared(name: str, span: Span, bound: Bindings) -> None:
@@ -38,7 +41,7 @@ def check_undeclared(name: str, span: Span, bound: Bindings) -> None:
         reporter.error("literal-word", f"`{name}` is not a value here", span, hint=hint)
     elif name in _CASTS:
         found = _TYPE.match(bound.source.text, span.end)
-        hint = f"write `{_CASTS[name]}<{found[1] if found else 'float'}>(x)`"
+        hint = f"write `{_CASTS[name].format(found[1] if found else 'float')}`"
         reporter.error("bad-cast", f"there is no `{name}`", span, hint=hint)
     elif name in BY_NAME:
         message = f"`{name}` outside `< >` is an ordinary name, so it is an input here"

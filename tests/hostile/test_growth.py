@@ -51,6 +51,17 @@ def test_equal_calls_are_one() -> None:
     assert kgen.jit(doubling("x + 1", "x", "x", "f24(x)"), device="cpu")(X)[0] == 2.0**25
 
 
+def test_nested_concatenations() -> None:
+    """The head of a file names a view of a view by the name of that."""
+    text = "a0"
+    for i in range(1, 80):
+        text = f"concat({text}, a{i}, axis=0)"
+    arrays = [np.ones((4, 3), np.float32)] * 80
+    head = kgen.jit(f"out = {text}", device="cpu").source(*arrays).split("\nnamespace")[0]
+    assert len(head) < 200_000
+    assert "out_1_2 = out_1[" in head
+
+
 def test_choices_of_choices() -> None:
     """A weak value that is read twice at each of 40 steps is made once at each."""
     lets = "\n".join(f"let t{i + 1} = x > {i} ? t{i} : t{i}" for i in range(40))
