@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import ml_dtypes
@@ -10,7 +11,7 @@ import pytest
 
 import kgen
 from tests.forced import AS_MANY, forced
-from tests.reductions.bits.ways import run_every_way
+from tests.reductions.bits.ways import run_every_way, tiles
 
 #: Shapes, the axes that are reduced, and the order of the axes in memory of the second operand, the slowest first.
 CASES = (
@@ -68,6 +69,21 @@ def test_runs_end_with_the_fastest_axis(shape: tuple[int, ...]) -> None:
     with forced({**AS_MANY, "column_tiles": {"gain": 1e6}}):
         assert np.array_equal(kernel(a, b), (a * b).sum((0, 1)))
         assert "tiles: " in str(kernel.explain(a, b))
+
+
+@pytest.mark.parametrize(("lanes", "counts"), [(256, (16, 8, 4, 2, 1)), (64, (16, 1))], ids=str)
+def test_what_is_left_behind_the_last_run(lanes: int, counts: tuple[int, ...]) -> None:
+    """Threads share it, and read parts of it at once: one element after the other, each load would be waited for."""
+    kernel = kgen.jit("s = sum(a * b, axis=0)\np = argmax(a - b, axis=0)", device="cpu", name=f"left{lanes}")
+    with tiles(lanes, 8, split=False).taken():  # runs of 16 float32
+        for height in (1, 16, 23, 47, 271, 31):
+            a, b = (data((height, 600), np.float32, order, height) for order in ((0, 1), (1, 0)))
+            s, p = kernel(a, b)
+            assert np.array_equal(s, (a * b).sum(0)), height
+            assert np.array_equal(p, (a - b).argmax(0)), height
+        text = kernel.source(a, b)
+    steps = [256 // lanes * count for count in counts]
+    assert re.findall(r"for \(.*; e.*; (.*)\) {", text) == [f"e += {n}" if n > 1 else "++e" for n in steps]
 
 
 def test_every_way_has_the_same_bits() -> None:

@@ -102,9 +102,9 @@ class ColumnContext(ReductionHead):
     arithmetic of a batch has branches, which its loads should not wait for.  ``invariant``: what is the same for all
     elements of a column, and is read ahead of them.  ``reads``: batches of elements, the largest first (in a loop if
     ``loops``), then each half as large, down to one; or one for threads with one element fewer.  ``takes_runs``:
-    whether the elements of a batch are consecutive in their column; there are then two sizes of batches, with a loop
-    for each.  ``counted``: the type of the number of elements that a thread has seen, if a state needs it.  ``ahead``:
-    how many loads of other blocks' partial results are in flight.
+    whether the elements of a batch are consecutive in their column; there is then a loop for each size, the last one
+    for single elements, which threads share.  ``counted``: the type of the number of elements that a thread has seen,
+    if a state needs it.  ``ahead``: how many loads of other blocks' partial results are in flight.
     """
 
     threads: int

@@ -81,8 +81,8 @@ class Batch:
 
     def declared(self, access: int) -> Declared:
         if self.is_run(access):
-            array = f"[{self.operands.schedule.group}]"
-            return Declared(self.operands.run_pack(access), names.vector(self.operands.labels[access]) + array)
+            name = names.vector(self.operands.labels[access])
+            return Declared(self.operands.run_pack(access, self.count), f"{name}[{self.operands.schedule.group}]")
         c_type = self.operands.type_of(access) if self.is_one(access) else self.operands.register_pack(access)
         array = f"[{self.count}]" if self.count > 1 else ""
         return Declared(c_type, f"{self.variable(access)}{array}")
@@ -103,8 +103,8 @@ class Batch:
 
     def load_run(self, access: int) -> Read:
         name, base = names.vector(self.operands.labels[access]), self.run.base_of(access)
-        place = f"{base} + {self.run.along(access, 'j')}"
-        return Read(f"{name}[j]", value=f"*reinterpret_cast<const {self.operands.run_pack(access)}*>({place})")
+        pack, place = self.operands.run_pack(access, self.count), f"{base} + {self.run.along(access, 'j')}"
+        return Read(f"{name}[j]", value=f"*reinterpret_cast<const {pack}*>({place})")
 
     def coordinates(self, places: ColumnPlaces | None = None) -> tuple[str, ...]:
         """Lines of the reduced coordinates that the latest text reads, of the element at ``places``."""
@@ -211,7 +211,9 @@ class ColumnKernel:
         """
         vectors = self.schedule.vectors
         if transposes(self.schedule):
-            return tuple(dict.fromkeys((vectors, 1)))
+            # Threads share what is left behind the last whole run; columns of several dimensions are whole runs.
+            alone = self.schedule.threads == 1 and self.schedule.reduced == 1
+            return tuple(dict.fromkeys((*(vectors >> n for n in range(vectors.bit_length() if alone else 1)), 1)))
         if self.schedule.at_once:
             return (vectors,) if self.is_whole else (vectors, vectors - 1)
         return tuple(1 << n for n in range(vectors.bit_length() - 1, -1, -1))

@@ -79,10 +79,10 @@ class Operands:
         size = self.operand(access).dtype.size
         return f"Pack<{self.type_of(access)}, {self.schedule.group}, {size}>"
 
-    def run_pack(self, access: int) -> str:
-        """The type of a run: consecutive elements of one column."""
-        planned = self.planned(access)
-        return f"Pack<{self.type_of(access)}, {self.schedule.vectors}, {planned.alignment}>"
+    def run_pack(self, access: int, count: int) -> str:
+        """The type of a run: ``count`` consecutive elements of one column."""
+        alignment = min(self.planned(access).alignment, count * self.operand(access).dtype.size)
+        return f"Pack<{self.type_of(access)}, {count}, {alignment}>"
 
     def register_pack(self, access: int) -> str:
         """The type of a group in registers."""

@@ -146,7 +146,7 @@ def _as_it_is(facts: RowFacts, group: int, usual: Choice) -> Choice:
     return usual
 
 
-_AS_IS: Patches = {"kgen.schedule.reduction.columns._fastest": _as_it_is}
+_AS_IS: Patches = {f"kgen.schedule.reduction.columns.{search}": _as_it_is for search in ("_fastest", "fastest_tiles")}
 
 
 def _across(lanes: int, *, split: bool = False, chunk: int = 0) -> Way:
@@ -167,7 +167,7 @@ def _across(lanes: int, *, split: bool = False, chunk: int = 0) -> Way:
     return Way(name, patches, tuning=tuning, only=_BY_COLUMNS)
 
 
-def _tiles(lanes: int, run: int, *, split: bool) -> Way:
+def tiles(lanes: int, run: int, *, split: bool) -> Way:
     """The same, where some operand is consecutive down columns: threads take ``run`` elements of each at once."""
 
     def shape(columns: Any, run: int) -> ColumnMapping:
@@ -277,8 +277,8 @@ WAYS: tuple[Way, ...] = (
     *(_across(n, chunk=c) for n, c in ((32, 8), (256, 2))),
     *(_across(n, split=True) for n in (8, 32)),
     _across(16, split=True, chunk=4),
-    *(_tiles(*n, split=False) for n in ((4, 1), (16, 2), (64, 4))),
-    _tiles(8, 4, split=True),
+    *(tiles(*n, split=False) for n in ((4, 1), (16, 2), (64, 4))),
+    tiles(8, 4, split=True),
     _narrow("", batches_of_blocks=1 << 40),
     _narrow(", several blocks", batches_of_blocks=0),
     _narrow(", one element a vector", state_bytes=32, batches_of_blocks=1 << 40),
