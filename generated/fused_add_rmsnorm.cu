@@ -96,30 +96,36 @@ struct Sum {
     __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
-// Accumulates one element into mean.
+// What the rounds of a row need of its elements.
 static __device__ __forceinline__ void
-fused_add_rmsnorm_pass(const __nv_bfloat16 residual_v, const __nv_bfloat16 x_v, Sum<float>& mean_acc)
+fused_add_rmsnorm_begin(const __nv_bfloat16 residual_v,
+                        const __nv_bfloat16 x_v,
+                        __nv_bfloat16& residual_kept)
 {
     // residual = residual + x
-    const float t = to_float(__float2bfloat16_rn(to_float(residual_v) + to_float(x_v)));
+    const __nv_bfloat16 residual_out = __float2bfloat16_rn(to_float(residual_v) + to_float(x_v));
+    residual_kept = residual_out;
+}
+
+// Accumulates one element into mean.
+static __device__ __forceinline__ void
+fused_add_rmsnorm_pass(const __nv_bfloat16 residual_v, Sum<float>& mean_acc)
+{
+    // residual = residual + x
+    const float t = to_float(residual_v);
     // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
     mean_acc.add(t * t);
 }
 
-// One element of residual and y.
+// One element of y.
 static __device__ __forceinline__ void
-fused_add_rmsnorm_element(const __nv_bfloat16 residual_v,
-                          const __nv_bfloat16 x_v,
-                          const __nv_bfloat16 weight_v,
+fused_add_rmsnorm_element(const __nv_bfloat16 weight_v,
+                          const __nv_bfloat16 residual_v,
                           const float rsqrt_v,
-                          __nv_bfloat16& residual_new,
                           __nv_bfloat16& y_v)
 {
-    // residual = residual + x
-    const __nv_bfloat16 residual_out = __float2bfloat16_rn(to_float(residual_v) + to_float(x_v));
-    residual_new = residual_out;
     // y = residual * rsqrt(mean(residual * residual, axis=-1, keepdims=true) + eps) * weight
-    y_v = __float2bfloat16_rn(to_float(residual_out) * rsqrt_v * to_float(weight_v));
+    y_v = __float2bfloat16_rn(to_float(residual_v) * rsqrt_v * to_float(weight_v));
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -134,7 +140,7 @@ struct fused_add_rmsnorm_reduce_regs4096_layout {
 // Alignment, in bytes: 16 for residual, y, x and weight.
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap residual and y in memory.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
 fused_add_rmsnorm_reduce_regs4096(__nv_bfloat16* __restrict__ residual_ptr,
                                   const __nv_bfloat16* x_ptr,
                                   const __nv_bfloat16* weight_ptr,
@@ -152,6 +158,7 @@ fused_add_rmsnorm_reduce_regs4096(__nv_bfloat16* __restrict__ residual_ptr,
     Pack<__nv_bfloat16, 8, 16> residual_vec[2];
     Pack<__nv_bfloat16, 8, 16> x_vec[2];
     Pack<__nv_bfloat16, 8, 16> weight_vec[2];
+    Pack<__nv_bfloat16, 8, 16> residual_kept[2];
     #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = 8 * (v * 256 + thread);
@@ -161,6 +168,19 @@ fused_add_rmsnorm_reduce_regs4096(__nv_bfloat16* __restrict__ residual_ptr,
             weight_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(weight_ptr + i);
         }
     }
+    #pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const int i = 8 * (v * 256 + thread);
+        if (v < 1 || i < layout.width) {
+            keep_packed(residual_vec[v]);
+            keep_packed(x_vec[v]);
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                fused_add_rmsnorm_begin(extract(residual_vec[v], j), extract(x_vec[v], j),
+                                        residual_kept[v].at[j]);
+            }
+        }
+    }
 
     __shared__ Sum<float> mean_warp_partials[8];
     auto mean_acc = Sum<float>::identity();
@@ -168,12 +188,11 @@ fused_add_rmsnorm_reduce_regs4096(__nv_bfloat16* __restrict__ residual_ptr,
     for (int v = 0; v < 2; ++v) {
         const int i = 8 * (v * 256 + thread);
         if (v < 1 || i < layout.width) {
-            keep_packed(residual_vec[v]);
-            keep_packed(x_vec[v]);
+            keep_packed(residual_kept[v]);
             auto mean_part = Sum<float>::identity();
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                fused_add_rmsnorm_pass(extract(residual_vec[v], j), extract(x_vec[v], j), mean_part);
+                fused_add_rmsnorm_pass(extract(residual_kept[v], j), mean_part);
             }
             mean_acc.merge(mean_part);
         }
@@ -199,18 +218,15 @@ fused_add_rmsnorm_reduce_regs4096(__nv_bfloat16* __restrict__ residual_ptr,
     for (int v = 0; v < 2; ++v) {
         const int i = 8 * (v * 256 + thread);
         if (v < 1 || i < layout.width) {
-            keep_packed(residual_vec[v]);
-            keep_packed(x_vec[v]);
             keep_packed(weight_vec[v]);
-            Pack<__nv_bfloat16, 8, 16> residual_newvec;
+            keep_packed(residual_kept[v]);
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                fused_add_rmsnorm_element(extract(residual_vec[v], j), extract(x_vec[v], j),
-                                          extract(weight_vec[v], j), rsqrt_v, residual_newvec.at[j],
-                                          y_vec.at[j]);
+                fused_add_rmsnorm_element(extract(weight_vec[v], j), extract(residual_kept[v], j),
+                                          rsqrt_v, y_vec.at[j]);
             }
-            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(residual_row + i) = residual_newvec;
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(residual_row + i) = residual_kept[v];
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }

@@ -11,14 +11,15 @@ from kgen.codegen.arguments import Argument
 from kgen.codegen.element import Element, Statement
 from kgen.codegen.layouts import call_lines
 from kgen.codegen.narrow import rounded
-from kgen.codegen.reduction.context import Call, Declared, Stored
+from kgen.codegen.reduction.context import Call, Declared, Read, Stored
 from kgen.codegen.reduction.operands import Operands
-from kgen.codegen.reduction.parts import Parts
+from kgen.codegen.reduction.parts import HALF, Parts
 from kgen.codegen.reduction.places import Places, address
 from kgen.codegen.reduction.sections import Section, access_of, kept_name, label_of, write_section
 from kgen.codegen.reduction.states import States, target_of
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.codegen.spelling import register_type
+from kgen.dtypes import BFLOAT16
 from kgen.ir.graph import IndexMap, Op, Scatter
 from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
@@ -169,7 +170,9 @@ class Calls:
         match argument.kind:
             case "read":
                 return self.element(int(argument.key))
-            case "given" | "keep":
+            case "given":
+                return self.given(int(argument.key))
+            case "keep":
                 return self.kept(int(argument.key))
             case "row":
                 return self.values.passed[int(argument.key)]
@@ -205,17 +208,54 @@ class Calls:
 
     def kept(self, number: int) -> str:
         """A value of an element that is kept."""
-        schedule = self.operands.schedule
-        array = ("[v]" if schedule.vectors > 1 else "") + ("[j]" if schedule.group > 1 else "")
-        return self.kept_array(number) + array
+        element = ".at[j]" if self.is_packed(number) else "[j]"
+        return self.kept_group(number) + (element if self.operands.schedule.group > 1 else "")
+
+    def given(self, number: int) -> str:
+        """The same where it is used: bfloat16 values are extracted from words."""
+        return f"extract({self.kept_group(number)}, j)" if self.is_picked(number) else self.kept(number)
+
+    def is_picked(self, number: int) -> bool:
+        """Whether a kept value is extracted from a word."""
+        return self.is_packed(number) and self.operands.step.graph.ops[number].dtype is BFLOAT16
+
+    def kept_group(self, number: int) -> str:
+        """The values of a group."""
+        return self.kept_array(number) + ("[v]" if self.operands.schedule.vectors > 1 else "")
+
+    def is_packed(self, number: int) -> bool:
+        """Whether two values of neighbouring elements share a register."""
+        return self.operands.schedule.group > 1 and self.operands.step.graph.ops[number].dtype.size == HALF
+
+    def packed(self, function: Element | None) -> tuple[Read, ...]:
+        """The groups of values that share registers, of those that an element function is given."""
+        given = (int(a.key) for a in function.arguments if a.kind == "given") if function else ()
+        return tuple(Read(self.kept_group(n), is_resident=True) for n in given if self.is_packed(n))
+
+    def copied(self, stores: Sequence[int]) -> tuple[tuple[Stored, ...], Sequence[int]]:
+        """The stores of groups of halves as they are kept, none where there are no others; and the others."""
+        step, found = self.operands.step, dict[int, Stored]()
+        for n in (n for n in stores if not step.graph.ops[n].places):
+            kept, access = step.graph.ops[n].args[0], access_of(step, n)
+            planned = self.operands.planned(access)
+            whole = planned.kind == "vector" and planned.alignment == HALF * self.operands.schedule.group
+            if whole and kept in self.values.kept and self.is_packed(kept):
+                found[n] = Stored(self.operands.pack(access), self.kept_group(kept), address(self.places, access))
+        others = [n for n in stores if n not in found]
+        return (tuple(found.values()), others) if others else ((), stores)
 
     def kept_arrays(self, *, before_rows: bool = False) -> tuple[Declared, ...]:
         """The registers of the values that are kept for one row, or ``before_rows`` for all of a block."""
         vectors, group = self.operands.schedule.vectors, self.operands.schedule.group
         array = (f"[{vectors}]" if vectors > 1 else "") + (f"[{group}]" if group > 1 else "")
-        ops = self.operands.step.graph.ops
-        mine = (n for n, made in self.values.kept.items() if (made == BEFORE_ROWS) == before_rows)
-        return tuple(Declared(register_type(ops[n].dtype), self.kept_array(n) + array) for n in mine)
+        mine = [n for n, made in self.values.kept.items() if (made == BEFORE_ROWS) == before_rows]
+        types = {n: register_type(self.operands.step.graph.ops[n].dtype) for n in mine}
+        return tuple(
+            Declared(f"Pack<{types[n]}, {group}, {HALF * group}>", self.kept_group(n).replace("[v]", f"[{vectors}]"))
+            if self.is_packed(n)
+            else Declared(types[n], self.kept_array(n) + array)
+            for n in mine
+        )
 
     def kept_array(self, number: int) -> str:
         """Its name, which differs from those of other kept values: an indexed ``let`` is computed for each index."""

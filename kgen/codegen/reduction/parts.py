@@ -11,6 +11,9 @@ from kgen.partition.reduction_step import ReductionStep
 from kgen.passes.online import approximable_exponentials, is_quotient_by_sum, quotients_by_sums
 from kgen.records import dataclass
 
+#: Bytes of values of which two share a register.
+HALF = 2
+
 #: Ops that are written where they are used, in every section.
 _LEAVES = frozenset({"const", "scalar", "size"})
 
@@ -84,11 +87,14 @@ class Parts:
         op = self.step.graph.ops[number]
         return op.args[: len(op.args) - len(op.places)] if number in self.rows else op.args
 
-    def kept(self, sections: Sequence[Sequence[int]], resident: Set[int] = frozenset()) -> dict[int, int]:
+    def kept(
+        self, sections: Sequence[Sequence[int]], resident: Set[int] = frozenset(), sizes: Set[int] = frozenset({4})
+    ) -> dict[int, int]:
         """Values of an element that later sections need again, and the number of the section that computes each.
 
         Only values are kept that take more than a few instructions, or that take the place of all they are computed
-        from: of several ``resident`` loads, or of other kept values.  ``sections``: the sinks of each.
+        from: of several ``resident`` loads, or of other kept values.  ``sections``: the sinks of each.  ``sizes``: of
+        the values, in bytes; halves are kept rather than the same converted.
         """
         ops = self.step.graph.ops
         found: dict[int, int] = {}
@@ -96,14 +102,23 @@ class Parts:
             known = {n: s for s in range(later - 1, -1, -1) for n in self.behind(sections[s])}
             mine = self.behind(sections[later], set(found))
             for n in mine:
-                for a in ops[n].args:
+                for arg in ops[n].args:
+                    a = self._as_half(arg) if HALF in sizes else arg
                     edge = a in known and (n not in known or ops[n].name == "store")
-                    if not edge or not self.varies[a] or ops[a].dtype.size != 4 or a in found:
+                    if not edge or not self.varies[a] or ops[a].dtype.size not in sizes or a in found:
                         continue
                     rest = sections[later:]
                     if self.is_expensive(a, set(found)) or self._replaces(a, set(found), rest, resident):
                         found[a] = known[a]
         return found
+
+    def _as_half(self, number: int) -> int:
+        """The half of which an op is the conversion; the op itself where it is none."""
+        op = self.step.graph.ops[number]
+        if op.name != "cast":
+            return number
+        source = self.step.graph.ops[op.args[0]]
+        return op.args[0] if source.dtype.size == HALF and source.name != "load" else number
 
     def _replaces(self, number: int, given: Set[int], later: Sequence[Sequence[int]], resident: Set[int]) -> bool:
         """Whether keeping op ``number`` frees the registers of what it is computed from: ``given`` values and loads."""

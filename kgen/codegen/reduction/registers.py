@@ -11,13 +11,14 @@ from kgen.codegen.reduction.calls import AT_ROW, BEFORE_ROWS
 from kgen.codegen.reduction.context import Batch, Declared, Read
 from kgen.codegen.reduction.facts import Facts
 from kgen.codegen.reduction.operands import Operands
-from kgen.codegen.reduction.parts import Parts
+from kgen.codegen.reduction.parts import HALF, Parts
 from kgen.codegen.reduction.places import Places, address
 from kgen.codegen.reduction.sections import access_of
 from kgen.dtypes import BFLOAT16, FLOAT32
 from kgen.records import dataclass
 from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES
 from kgen.schedule.reduction.row_columns import RowColumnsSchedule
+from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.target import WORD
 
 
@@ -31,10 +32,18 @@ def kept_values(facts: Facts, parts: Parts, resident: Set[int]) -> Mapping[int, 
     sections = [*parts.rounds, *([parts.varying_stores] if parts.varying_stores else [])]
     if facts.step.sums:
         return _converted(facts, parts, sections)
-    if not 0 < schedule.vectors * schedule.group <= schedule.target.tuning.rows.kept_values:
-        return {}
+    words = 0 < schedule.vectors * schedule.group <= schedule.target.tuning.rows.kept_values
+    sizes = frozenset({*([WORD] if words else []), *([HALF] if _keeps_halves(schedule) else [])})
     loads = (n for n, op in enumerate(ops) if op.name == "load")
-    return parts.kept(sections, frozenset(n for n in loads if access_of(facts.step, n) in resident))
+    among = frozenset(n for n in loads if access_of(facts.step, n) in resident)
+    found = parts.kept(sections, among, sizes) if sizes else {}
+    return {n: AT_ROW if place == 0 and ops[n].dtype.size == HALF else place for n, place in found.items()}
+
+
+def _keeps_halves(schedule: RowSchedule) -> bool:
+    """Whether threads keep groups of 16-bit values, two of them in a register."""
+    whole = schedule.vectors > 0 and schedule.group > 1 and not schedule.is_column
+    return whole and schedule.anchor is None and not schedule.stages
 
 
 def _converted(facts: Facts, parts: Parts, sections: Sequence[Sequence[int]]) -> Mapping[int, int]:

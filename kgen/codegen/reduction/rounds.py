@@ -98,7 +98,8 @@ class Rounds:
             elif part := part_of(mine, state, thread_state(mine, state), self.operands.schedule.group):
                 parts.append(part)
         accesses = sorted({*whole.values(), *(reads_of(function) if function else ())})
-        reads = (*self.registers.again(accesses), *self.gathered.again(function))
+        again, packed = self.registers.again(accesses), self.calls.packed(function)
+        reads = (*again, *packed, *self.gathered.again(function))
         batch = self.registers.batched(accesses)
         return Work(reads, tuple(parts), self.calls.call(function) if function else None, batch)
 

@@ -66,7 +66,7 @@ class Final:
     """How the elements of a row's outputs are written.
 
     ``is_exact_division``: the name of that flag in the call for an ``edge`` element.  ``late``: the registers that
-    ``late_loads`` fill for all groups, ahead of the first store.
+    ``late_loads`` fill for all groups, ahead of the first store.  ``copied``: groups that are stored as they are kept.
     """
 
     reads: tuple[Read, ...]
@@ -79,6 +79,7 @@ class Final:
     late: tuple[Declared, ...] = ()
     late_loads: tuple[Read, ...] = ()
     batch: Batch | None = None
+    copied: tuple[Stored, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +211,14 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
+class Halves:
+    """The work on a group of a row that computes what takes the place of loads, in half the registers."""
+
+    work: Work
+    coordinates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Ahead:
     """Of an operand, what is loaded of the next row while a block works on one.
 
@@ -241,6 +250,7 @@ class RowsContext(ReductionHead):
 
     ``sums``: of a block that takes several rows, for which it loads what they have in common (``shared``), and,
     ``ahead`` of its work on a row, the next one.  ``begin_row``: converts elements of a row when it begins.
+    ``halves``: computes them from what was loaded, ahead of the rounds.
     ``prefetched``: the arguments of prefetches of a row that follows by ``rows_ahead`` times ``gridDim.x``.
     """
 
@@ -293,6 +303,7 @@ class RowsContext(ReductionHead):
     sums: tuple[ColumnSum, ...] = ()
     shared: Shared | None = None
     begin_row: Call | None = None
+    halves: Halves | None = None
     ahead: tuple[Ahead, ...] = ()
     prefetched: tuple[str, ...] = ()
     rows_ahead: str = ""

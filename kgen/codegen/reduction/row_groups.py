@@ -101,8 +101,9 @@ def start_of_group(schedule: RowSchedule, v: str) -> str:
     return f"{group} * ({number})" if " " in number else f"{group} * {number}"
 
 
-def blocks_per_sm(schedule: RowSchedule) -> int:
-    """Blocks that an SM has registers for; 0 where the compiler decides."""
+def blocks_per_sm(schedule: RowSchedule, *, halves: bool = False) -> int:
+    """Blocks that an SM has registers for; 0 where the compiler decides.  ``halves``: whether halves take the place of
+    what is loaded: in so few registers the compiler would load row operands late."""
     tuning = schedule.target.tuning
     if schedule.shared_operand is not None:
         return tuning.persistent.blocks_per_sm
@@ -111,6 +112,8 @@ def blocks_per_sm(schedule: RowSchedule) -> int:
     few = len(schedule.accesses) <= tuning.rows.few_accesses and schedule.block == tuning.rows.segmented_block
     if schedule.segment_threads and few:
         return tuning.rows.segmented_blocks
+    if schedule.vectors and halves:
+        return max(tuning.rows.halves_resident_threads // schedule.block, 1)
     if schedule.vectors:
         return 0
     threads = tuning.rows.split_resident_threads if schedule.split else tuning.columns.resident_threads

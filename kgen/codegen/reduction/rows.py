@@ -9,9 +9,9 @@ from kgen.codegen import names
 from kgen.codegen.element import Element, Writer
 from kgen.codegen.helpers import CLUSTER, STORE_WORDS
 from kgen.codegen.narrow import ROUND_GROUP
-from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
+from kgen.codegen.reduction.calls import AT_ROW, Calls, Functions, Values, final_packs, reads_of
 from kgen.codegen.reduction.comment import row_comment
-from kgen.codegen.reduction.context import Declared, Read, Value
+from kgen.codegen.reduction.context import Declared, Read, Value, Work
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.gathered_rows import GatheredRows
 from kgen.codegen.reduction.guarded_stores import GuardedStores
@@ -23,7 +23,7 @@ from kgen.codegen.reduction.places import RowPlaces, place_coordinates, row_coor
 from kgen.codegen.reduction.registers import Registers, kept_values
 from kgen.codegen.reduction.rounds import Rounds
 from kgen.codegen.reduction.row_addresses import RowAddresses
-from kgen.codegen.reduction.row_context import Division, Final, Persistent, Round, RowsContext, SegmentValues
+from kgen.codegen.reduction.row_context import Division, Final, Halves, Persistent, Round, RowsContext, SegmentValues
 from kgen.codegen.reduction.row_groups import (
     blocks_per_sm,
     exchange_lanes,
@@ -117,6 +117,7 @@ class RowKernel:
         values = (*values, *self.row_values.named())
         sources, targets = addresses.sources(self.writer), addresses.targets(self.writer)
         segment_values = self.segments.values(0)
+        halves = self.halves()
         rounds = self.written_rounds()
         final = self.final([n for n in self.parts.varying_stores if n not in addresses.guards])
         guarded = GuardedStores(
@@ -128,6 +129,7 @@ class RowKernel:
         context = replace(
             self.context(fetched, values, rounds, final, stores), sources=sources, targets=targets, guarded=guarded,
             segment_values=segment_values, segment_stores=segment_stores, segment_coordinates=segment_coordinates,
+            halves=halves,
         )  # fmt: skip
         return Described(
             context,
@@ -140,14 +142,17 @@ class RowKernel:
         """The helpers that the kernel and its element functions call."""
         read = (t for function in self.functions.written for t in reads_of(function))
         kept = self.reads_anywhere() if self.registers.batch else self.loads
+        halves = tuple(filter(self.calls.is_packed, self.values.kept))
+        packed = any(map(self.operands.is_packed, kept)) or halves
         return (
             *self.functions.helpers,
             *self.writer.helpers,
             *self.segments.writer.helpers,
             *(CLUSTER if self.facts.schedule.cluster > 1 else ()),
-            *(["keep_packed"] if any(map(self.operands.is_packed, kept)) else []),
+            *(["keep_packed"] if packed else []),
             *(["keep_loaded"] if self.kept_loaded else []),
             *self.registers.extractors(read),
+            *(["extract"] if any(map(self.calls.is_picked, halves)) else []),
             *self.operands.loads_of(self.reads_anywhere()),
             *self.gathered.helpers(),
             *(["keep_loads_above"] if self.registers.batch else []),
@@ -178,7 +183,7 @@ class RowKernel:
             comment=row_comment(self.operands, fills=self.fills, walks_once=len(self.functions.written) == 1),
             parameters=tuple(self.facts.parameters),
             block=schedule.block,
-            blocks_per_sm=blocks_per_sm(schedule),
+            blocks_per_sm=blocks_per_sm(schedule, halves=self.keeps_halves),
             threads=schedule.threads,
             rows=schedule.rows,
             group=schedule.group,
@@ -225,6 +230,18 @@ class RowKernel:
 
     # --- rounds, and the outputs of whole rows --------------------------------------------------------
 
+    @property
+    def keeps_halves(self) -> bool:
+        return AT_ROW in self.values.kept.values() and not self.facts.step.sums
+
+    def halves(self) -> Halves | None:
+        """What computes the halves of a row that take the place of what they are computed from."""
+        if not self.keeps_halves:
+            return None
+        function = self.functions.write(AT_ROW, f"{self.facts.base}_begin", ())
+        reads = (*self.registers.again(reads_of(function)), *self.gathered.again(function))
+        return Halves(Work(reads, (), self.calls.call(function)), self.places.uses.in_loop(self.facts.schedule))
+
     def written_rounds(self) -> tuple[Round, ...]:
         parts, ops, base = self.parts, self.facts.step.graph.ops, self.facts.base
         found: list[Round] = []
@@ -266,14 +283,15 @@ class RowKernel:
         """How the elements of outputs of whole rows are written."""
         if not stores:
             return None
-        narrow = self.narrow
+        narrow, (copied, stores) = self.narrow, self.calls.copied(stores)
         function = self.functions.write(len(self.parts.rounds), f"{self.facts.base}_element", stores, narrow=narrow)
         whole = [n for n in stores if isinstance(self.facts.step.graph.ops[n].attr, IndexMap)]
         self.calls.rounded = {access_of(self.facts.step, n) for n in whole if n in self.parts.rounded}
         flags = [a.name for a in function.arguments if a.kind == "is_exact"]
         is_exact_division = next(iter(flags), "is_exact" if narrow else "")
         late = self.keep_late(reads_of(function))
-        reads = (*self.registers.again(reads_of(function)), *self.gathered.again(function))
+        again, packed = self.registers.again(reads_of(function)), self.calls.packed(function)
+        reads = (*again, *packed, *self.gathered.again(function))
         own = final_packs(self.operands, self.places, stores, narrow, self.parts.rounded)
         packs = (*own, *self.gathered.stored(stores))
         self.writer.helpers += [ROUND_GROUP] if any(pack.floats for pack in own) else []
@@ -283,7 +301,7 @@ class RowKernel:
         return Final(
             reads, packs, call, divided, edge, self.places.uses.in_loop(self.facts.schedule), is_exact_division,
             tuple(map(self.registers.declared, late)), tuple(map(self.registers.read, late)),
-            self.registers.batched(reads_of(function)),
+            self.registers.batched(reads_of(function)), copied,
         )  # fmt: skip
 
     def keep_late(self, reads: Iterable[int]) -> list[int]:

@@ -273,11 +273,13 @@ def _taker(accumulator: Accumulator, state: str) -> str:
 
 def kept_name(step: ReductionStep, number: int) -> str:
     """The name of a kept value: the user's, that of the operand that it is an element of, else one with its number."""
-    op = step.graph.ops[number]
-    source = step.graph.ops[op.args[0]].attr if op.name == "cast" else None
+    graph, op = step.graph, step.graph.ops[number]
+    source = graph.ops[op.args[0]].attr if op.name == "cast" else None
     if isinstance(source, IndexMap):
-        return names.converted(step.graph.operands[source.operand].name, op.dtype.short)
-    return op.label if op.label is not None else f"t{number}"
+        return names.converted(graph.operands[source.operand].name, op.dtype.short)
+    stores = (o.attr for o in graph.ops if o.name == "store" and o.args[0] == number)
+    outputs = (graph.operands[attr.operand].name for attr in stores if isinstance(attr, IndexMap))
+    return op.label if op.label is not None else next(outputs, f"t{number}")
 
 
 def label_of(step: ReductionStep, op: Op) -> str:
