@@ -187,7 +187,7 @@ class Sweep(Walk):
             whole = self.let(f"{self.forward.label(node)}_grad", whole)
         found = view_parts(self.facts, self.forward, node, whole.expr)
         if found is None:
-            self.refuse("not-yet", f"the gradient of `{node.function}` is not supported yet", node, "pass its result")
+            self.refuse_function(node)
         return [] if found is None else [(child, self._converted(part, node, child)) for child, part in found]
 
     def _part(self, rule: Local, place: int, term: Term, node: Expr) -> Term:

@@ -124,6 +124,8 @@ class Pushforward(Walk):
 
     def _moved(self, node: Call, found: dict[int, Term]) -> Term:
         """The same function of tangents: elements in other places."""
+        if node.function == "take":  # what it reads beyond an axis has no tangent
+            self.refuse_function(node)
         tangents: list[Expr] = []
         moved = node.args[:1] if node.function == "repeat" else node.args
         for child in moved:

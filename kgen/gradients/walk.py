@@ -60,6 +60,10 @@ class Walk:
     def refuse(self, code: str, message: str, node: Expr, hint: str) -> None:
         self.reporter.error(code, message, node.span, hint=hint)
 
+    def refuse_function(self, node: Call) -> None:
+        hint = "count its axis from the end, such as `axis=-1`" if node.function == "take" else "pass its result"
+        self.refuse("not-yet", f"the gradient of `{node.function}` is not supported yet", node, hint)
+
     def filled(self, row: str, letter: str, rule: Local, gradient: Term, node: Expr) -> Term:
         """A row with its names replaced; ``letter`` stands for the gradient."""
         values = {key: rule.values[key]() for key in sorted(names_in(parsed(row)) & rule.values.keys())}

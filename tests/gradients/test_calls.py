@@ -244,6 +244,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "tangents of integers returned": (lambda: kgen.jvp("out = a > 0")(A, a_tangent=A), "no-derivative"),
     "tangents in place": (lambda: kgen.jvp("inout p\np = p * a"), "no-derivative"),
     "a tangent that has no rule": (lambda: kgen.jvp("out = lgamma(a)")(A, a_tangent=A), "no-derivative"),
+    "a tangent of numbers taken": (
+        lambda: kgen.jvp('out = take(a, i, axis=0, mode="fill", value=3)')(A, ROWS, a_tangent=A),
+        "not-yet",
+    ),
     "no value to save": (lambda: kgen.vjp("out = exp(a)", save=("b",))[0](A), "bad-save"),
     "a gradient of another shape": (lambda: _gradient_of_another_shape(), "bad-cotangent"),
     "updates twice": (lambda: kgen.grad(kgen.grad("out = a[i]"))(A, ROWS, A, a_grad_grad=A), "no-derivative"),
