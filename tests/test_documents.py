@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import runpy
@@ -17,7 +16,7 @@ import pytest
 import kgen
 from kgen.functions import FUNCTIONS, KEYWORDS
 from tests.accuracy.document import accuracy_section
-from tests.test_architecture import PACKAGE, ROOT, modules
+from tests.test_architecture import PACKAGE, ROOT
 
 Bless = Callable[[Path, str], None]
 
@@ -321,19 +320,10 @@ def documented() -> dict[str, str]:
 
 def used() -> set[str]:
     """Every code in kgen: the first argument where a diagnostic is made, and words of that form elsewhere."""
-    makers = {"error", "lint", "report", "Diagnostic", "Problem", "_error"}
+    text = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
     other = {"utf-8", "0-7", "numba-cuda", "tvm-ffi", "apache-tvm-ffi"}
-    found: set[str] = set()
-    for _, tree in modules():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if re.fullmatch(r"[a-z]+(-[a-z]+)+", node.value) and node.value not in other:
-                    found.add(node.value)
-            elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                if name in makers and re.fullmatch(r"[a-z-]+", str(node.args[0].value)):
-                    found.add(str(node.args[0].value))
-    return found
+    made = re.findall(r'\b(?:error|lint|report|Diagnostic|Problem|_error)\(\s*"([a-z-]+)"', text)
+    return {*made, *re.findall(r'"([a-z]+(?:-[a-z]+)+)"', text)} - other
 
 
 def test_every_error_code_is_documented() -> None:

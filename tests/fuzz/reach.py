@@ -309,12 +309,13 @@ def _shown(axes: tuple[int, ...]) -> str:
 
 
 def updated(target: Array, at: Sequence[Array], values: Array, keep: Array, kind: str) -> Array:
-    """The target after an update, element by element in C order."""
+    """The target after an update, row by row: those of one place follow each other."""
     found = target.copy()
-    for element in np.ndindex(*values.shape):
-        places = [int(i[element[0]]) for i in at]
+    for row, new in enumerate(values):
+        places = [int(i[row]) for i in at]
         places = [p + n if p < 0 else p for p, n in zip(places, target.shape, strict=False)]
-        if keep[element] and all(0 <= p < n for p, n in zip(places, target.shape, strict=False)):
-            one = (*places, *element[1:])
-            found[one] = _COMBINE[kind](found[one], values[element].astype(target.dtype))
+        if all(0 <= p < n for p, n in zip(places, target.shape, strict=False)):
+            one: Any = (*places, ...)
+            old, kept = found[one], keep[row]
+            old[kept] = _COMBINE[kind](old[kept], new[kept].astype(target.dtype))
     return found
