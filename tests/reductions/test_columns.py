@@ -226,3 +226,21 @@ def test_what_all_elements_of_a_column_share_is_read_once() -> None:
     assert text.index("a_column)") < loop
     assert "a_vec[u]" not in text
     assert text.index("b_vec[u] = ") > loop
+
+
+def test_short_columns_of_wide_results() -> None:
+    """A thread takes as many columns as one access stores; blocks whose threads read little have twice the threads."""
+    kernel = kgen.jit("out = sum(cast<f32>(a), axis=1)", device="cpu")
+    for height, group, block in ((2, 4, 256), (16, 4, 128)):
+        a = np.zeros((2048, height, 512), np.uint8)
+        (step,) = kernel.explain(a).steps
+        assert (step.schedule["group"], step.schedule["block"]) == (group, block), height
+    halves = kgen.jit("out = max(a, axis=1)", device="cpu").explain(np.zeros((2048, 2, 512), np.float16))
+    assert halves.steps[0].schedule["group"] == 8
+
+
+def test_operands_that_all_columns_share_do_not_count_for_blocks() -> None:
+    shape = 3, 1 << 22
+    a, b = (np.broadcast_to(np.zeros(of, np.float32), shape) for of in ((3, 1), (1, 1 << 22)))
+    (step,) = kgen.jit("out = max(a + b, axis=0)", device="cpu").explain(a, b).steps
+    assert (step.schedule["threads"], step.schedule["block"]) == (1, 256)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from math import prod
 
 from kgen.records import dataclass
 from kgen.schedule.column_tuning import Columns
@@ -72,6 +73,14 @@ class ColumnDemand:
     def size_down(self) -> int:
         """Bytes that a thread reads for one element of each of its columns."""
         return self.group * self.facts.bytes_of(self.facts.reads)
+
+    @property
+    def bytes_alone(self) -> int:
+        """Bytes that a thread reads which takes columns alone, of operands that differ from column to column."""
+        facts, reduced, shape = self.facts, self.facts.reduced, self.facts.space.shape
+        across = (i for i in facts.reads if facts.step_along(i, reduced))
+        down = ((i, zip(shape, facts.space.strides[i][:reduced], strict=False)) for i in across)
+        return self.group * sum(facts.itemsizes[i] * prod(n for n, step in inner if step) for i, inner in down)
 
     @property
     def whole(self) -> int:
@@ -159,7 +168,7 @@ def usual_mapping(columns: ColumnDemand) -> ColumnMapping:
     fewer = columns.fewer(lanes)
     if not split or columns.has_enough(fewer):
         lanes, threads, split = fewer, tuning.block // fewer, False
-    if threads == 1 and columns.facts.width * columns.size_down >= tuning.lone_bytes:
+    if threads == 1 and columns.bytes_alone >= tuning.lone_bytes:
         lanes = min(lanes, tuning.lone_block)
     most = columns.most if split else min(columns.most, tuning.most_alone)
     return mapping_of(columns, lanes, threads, most, split=split)

@@ -54,7 +54,8 @@ def down_columns(facts: RowFacts) -> Choice | None:
         return fastest_tiles(facts, group, _fastest(facts, group, choice_of(facts, group, tiled)))
     columns, beside = ColumnDemand(facts, group), operand_beside(facts) if facts.bounded else None
     if beside is None or columns.groups < columns.tuning.fewest_chunked:
-        return _fastest(facts, group, choice_of(facts, group, usual_mapping(columns)))
+        group = _stored_at_once(facts, group)
+        return _fastest(facts, group, choice_of(facts, group, usual_mapping(ColumnDemand(facts, group))))
     there = with_second(facts, beside[1])
     mapping = chunked_mapping(ColumnDemand(there, group))
     choice = choice_of(there, group, mapping)
@@ -63,6 +64,16 @@ def down_columns(facts: RowFacts) -> Choice | None:
         why = f"chunks: {near}: blocks take {mapping.chunk * group} columns of it"
         choice = replace(choice, reasons=(*choice.reasons, why))
     return _fastest(facts, group, replace(choice, seconds=column_seconds(facts, choice)))
+
+
+def _stored_at_once(facts: RowFacts, group: int) -> int:
+    """Columns that a thread takes at once: of short ones, as many as one access stores (*Short columns of wide
+    results*)."""
+    if not facts.bounded or facts.width >= 2 * facts.tuning.columns.fewest_each:
+        return group
+    written = (i for i, one in enumerate(facts.step.accesses) if one.writes and facts.step_along(i, facts.reduced) == 1)
+    widest = max((facts.itemsizes[i] for i in written), default=1)
+    return min(group, max(1, facts.target.vector_bytes // widest))
 
 
 def _fastest(facts: RowFacts, group: int, usual: Choice) -> Choice:
