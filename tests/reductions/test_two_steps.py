@@ -68,11 +68,33 @@ def test_logsumexp(width: int, dtype: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["var", "logsumexp"])
 def test_what_is_dear_is_computed_once(kind: str) -> None:
-    """Two steps compute each element twice, which pays where that is a few instructions."""
-    x = kgen.spec((64, 8192), "f32")
+    """Two steps compute each element twice, or keep it where that takes long, but for threads with many elements."""
+    x, long = kgen.spec((64, 8192), "f32"), kgen.spec((64, 200_000), "bf16")
     word = {"var": "total", "logsumexp": "peak"}[kind]
-    assert f"_{word}(" in kgen.jit(f"out = {kind}(x * 2, axis=1)").source(x)
-    assert f"_{word}(" not in kgen.jit(f"out = {kind}(tanh(x), axis=1)").source(x)
+    plain = kgen.jit(f"out = {kind}(x * 2, axis=1)").source(x)
+    assert f"_{word}(" in plain
+    assert "_kept" not in plain
+    dear = kgen.jit(f"out = {kind}(tanh(x), axis=1)")
+    assert dear.source(x).count("tanhf(") == 1
+    assert f"_{word}(" in dear.source(x)
+    assert f"_{word}(" not in dear.source(long)
+
+
+@pytest.mark.parametrize("width", [13, 65, 1001, 4096, 9001])
+@pytest.mark.parametrize("text", ["var(tanh(x) * 2, axis=1)", "logsumexp(exp(-x) + x, axis=1)"])
+def test_of_dear_elements(text: str, width: int) -> None:
+    """Beside another reduction of the same elements, and where these are written as well."""
+    x = rows(7, width)
+    value = text[text.index("(") + 1 : text.index(",")]
+    kernel = kgen.jit(
+        f"out = {text}\ntotal = sum({value}, axis=1)\ny = {value} - {text[:-1]}, keepdims=true)", device="cpu"
+    )
+    out, total, y = kernel(x)
+    z = {"v": np.tanh(x) * 2, "l": np.exp(-x) + x}[text[0]].astype(np.float64)
+    wanted = z.var(1) if text[0] == "v" else np.log(np.exp(z - z.max(1, keepdims=True)).sum(1)) + z.max(1)
+    assert np.allclose(out, wanted, rtol=1e-5)
+    assert np.allclose(total, z.sum(1), rtol=1e-4, atol=1e-4)
+    assert np.allclose(y, z - wanted[:, None], rtol=1e-4, atol=1e-5)
 
 
 def test_a_chain_over_the_results_of_another() -> None:

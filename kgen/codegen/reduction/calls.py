@@ -63,7 +63,8 @@ class Functions:
     """The element functions of a kernel, in the order of their calls.
 
     ``short``: the values that need no more than 16 bits.  ``picks``: whether elements are extracted from 32-bit words.
-    ``by_group``: whether a group is divided on a fast path, by reciprocals.
+    ``by_group``: whether a group is divided on a fast path, by reciprocals.  ``kept``: the values that a function has
+    kept, which later ones are given.
     """
 
     parts: Parts
@@ -74,6 +75,7 @@ class Functions:
     picks: bool = False
     by_group: bool = False
     written: list[Element] = field(default_factory=list)
+    kept: set[int] = field(default_factory=set)
 
     def write(
         self,
@@ -86,8 +88,9 @@ class Functions:
     ) -> Element:
         """Write a function.  ``place``: the number of rounds before it.  ``narrow``: as of a ``Section``."""
         step, kept_by = self.parts.step, self.values.kept
-        given = {n for n, made in kept_by.items() if made < place}
-        kept = [n for n, made in kept_by.items() if made == place]
+        given = {n for n, made in kept_by.items() if made < place or n in self.kept}
+        kept = [n for n, made in kept_by.items() if made == place and n not in self.kept]
+        self.kept.update(kept)
         if states is not None:
             into = names.listed(label_of(step, step.graph.ops[n]) for n in sinks)
             direct = all(mine.mode != "group" for mine, _ in states.values())

@@ -45,6 +45,7 @@ from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.ir.graph import IndexMap
 from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import WARP, segment_stores, varying_accesses
+from kgen.schedule.target import WORD
 
 
 def describe_rows(facts: Facts) -> Described:
@@ -243,14 +244,14 @@ class RowKernel:
         return Halves(Work(reads, (), self.calls.call(function)), self.places.uses.in_loop(self.facts.schedule))
 
     def written_rounds(self) -> tuple[Round, ...]:
-        parts, ops, base = self.parts, self.facts.step.graph.ops, self.facts.base
+        parts, base = self.parts, self.facts.base
         found: list[Round] = []
         for number, sinks in enumerate(parts.rounds, 1):
             own = [n for n in sinks if n not in self.facts.known]
             over = self.segments.over(sinks)
             for n in own if self.facts.schedule.vectors > 0 and over == "row" else ():
                 steps = self.steps(n)
-                if steps is not None and not parts.is_expensive(ops[n].args[0]):  # each element is computed twice
+                if steps is not None and self.finds_elements(n, number - 1):
                     found.append(self.rounds.first_step(number - 1, base, n, steps))
             results = tuple(map(self.rounds.result, sinks)) if over != "segment" else ()
             follows, segments = self.after(number - 1)
@@ -269,6 +270,18 @@ class RowKernel:
         phase = self.parts.phase[self.parts.rounds[number][0]]
         follows = (*self.writer.lines(self.parts.of_row(phase)), *self.row_values.named())
         return follows, self.segments.values(phase)
+
+    def finds_elements(self, number: int, place: int) -> bool:
+        """Whether both steps of a reduction find its elements: they are computed twice, or kept where that would take
+        long.  ``place``: the number of rounds before it."""
+        schedule, value = self.facts.schedule, self.facts.step.graph.ops[number].args[0]
+        if not self.parts.is_expensive(value):
+            return True
+        few = schedule.vectors * schedule.group <= schedule.target.tuning.rows.kept_values
+        if not few or value in self.values.kept or self.facts.step.graph.ops[value].dtype.size != WORD:
+            return False
+        self.values.kept = {**self.values.kept, value: place}
+        return True
 
     def steps(self, number: int) -> TwoSteps | None:
         """The two steps of a reduction, if it takes them."""
