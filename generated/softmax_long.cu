@@ -1692,22 +1692,20 @@ softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
 
     __shared__ LogSum<float> exp_sum_warp_partials[16];
     auto exp_sum_acc = LogSum<float>::identity();
-    // 4 groups at once: all are loaded ahead of the work on the first.
-    #pragma unroll 1
-    for (long long begin = head + 8 * thread; begin < end; begin += 16384) {
-        Pack<__nv_bfloat16, 8, 16> x_vec[4];
-        #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-            const long long i = begin + v * 4096;
-            if (i < end) {
+    {
+        long long begin = head + 8 * thread;
+        // 4 groups at once: all are loaded ahead of the work on the first.
+        #pragma unroll 1
+        for (; begin + 12288 < end; begin += 16384) {
+            Pack<__nv_bfloat16, 8, 16> x_vec[4];
+            #pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                const long long i = begin + v * 4096;
                 x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
             }
-        }
-        keep_loads_above();
-        #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-            const long long i = begin + v * 4096;
-            if (i < end) {
+            keep_loads_above();
+            #pragma unroll
+            for (int v = 0; v < 4; ++v) {
                 keep_packed(x_vec[v]);
                 float exp_sum_part[8];
                 #pragma unroll
@@ -1716,6 +1714,20 @@ softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
                 }
                 exp_sum_acc.add(exp_sum_part);
             }
+        }
+        // The groups that are left, one by one.
+        #pragma unroll 1
+        for (long long i = begin; i < end; i += 4096) {
+            constexpr int v = 0;
+            Pack<__nv_bfloat16, 8, 16> x_vec[1];
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+            keep_packed(x_vec[v]);
+            float exp_sum_part[8];
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_pass3(extract(x_vec[v], j), exp_sum_part[j]);
+            }
+            exp_sum_acc.add(exp_sum_part);
         }
     }
     if (thread < edges) {
@@ -1735,22 +1747,21 @@ softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
     const float exp_sum_v = exp_sum_acc.exp_sum();
     const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
 
-    // 4 groups at once: all are loaded ahead of the work on the first.
-    #pragma unroll 1
-    for (long long begin = head + 8 * thread; begin < end; begin += 16384) {
-        Pack<__nv_bfloat16, 8, 16> x_vec[4];
-        #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-            const long long i = begin + v * 4096;
-            if (i < end) {
+    {
+        long long begin = head + 8 * thread;
+        // 4 groups at once: all are loaded ahead of the work on the first.
+        #pragma unroll 1
+        for (; begin + 12288 < end; begin += 16384) {
+            Pack<__nv_bfloat16, 8, 16> x_vec[4];
+            #pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                const long long i = begin + v * 4096;
                 x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
             }
-        }
-        keep_loads_above();
-        #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-            const long long i = begin + v * 4096;
-            if (i < end) {
+            keep_loads_above();
+            #pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                const long long i = begin + v * 4096;
                 keep_packed(x_vec[v]);
                 Pack<__nv_bfloat16, 8, 16> y_vec;
                 #pragma unroll
@@ -1759,6 +1770,20 @@ softmax_long_reduce_long_peeled_64bit(const __nv_bfloat16* x_ptr,
                 }
                 *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
             }
+        }
+        // The groups that are left, one by one.
+        #pragma unroll 1
+        for (long long i = begin; i < end; i += 4096) {
+            constexpr int v = 0;
+            Pack<__nv_bfloat16, 8, 16> x_vec[1];
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+            keep_packed(x_vec[v]);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
     if (thread < edges) {
@@ -1793,22 +1818,20 @@ softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
 
     __shared__ LogSum<float> exp_sum_warp_partials[16];
     auto exp_sum_acc = LogSum<float>::identity();
-    // 4 groups at once: all are loaded ahead of the work on the first.
-    #pragma unroll 1
-    for (long long begin = 8 * thread; begin < layout.width; begin += 16384) {
-        Pack<__nv_bfloat16, 8, 16> x_vec[4];
-        #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-            const long long i = begin + v * 4096;
-            if (i < layout.width) {
+    {
+        long long begin = 8 * thread;
+        // 4 groups at once: all are loaded ahead of the work on the first.
+        #pragma unroll 1
+        for (; begin + 12288 < layout.width; begin += 16384) {
+            Pack<__nv_bfloat16, 8, 16> x_vec[4];
+            #pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                const long long i = begin + v * 4096;
                 x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
             }
-        }
-        keep_loads_above();
-        #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-            const long long i = begin + v * 4096;
-            if (i < layout.width) {
+            keep_loads_above();
+            #pragma unroll
+            for (int v = 0; v < 4; ++v) {
                 keep_packed(x_vec[v]);
                 float exp_sum_part[8];
                 #pragma unroll
@@ -1817,6 +1840,20 @@ softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
                 }
                 exp_sum_acc.add(exp_sum_part);
             }
+        }
+        // The groups that are left, one by one.
+        #pragma unroll 1
+        for (long long i = begin; i < layout.width; i += 4096) {
+            constexpr int v = 0;
+            Pack<__nv_bfloat16, 8, 16> x_vec[1];
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+            keep_packed(x_vec[v]);
+            float exp_sum_part[8];
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_pass3(extract(x_vec[v], j), exp_sum_part[j]);
+            }
+            exp_sum_acc.add(exp_sum_part);
         }
     }
     exp_sum_acc.merge_lanes<32>();
@@ -1830,22 +1867,21 @@ softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
     const float exp_sum_v = exp_sum_acc.exp_sum();
     const float exp_sum_reciprocal = 0x1p-24f / exp_sum_v;
 
-    // 4 groups at once: all are loaded ahead of the work on the first.
-    #pragma unroll 1
-    for (long long begin = 8 * thread; begin < layout.width; begin += 16384) {
-        Pack<__nv_bfloat16, 8, 16> x_vec[4];
-        #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-            const long long i = begin + v * 4096;
-            if (i < layout.width) {
+    {
+        long long begin = 8 * thread;
+        // 4 groups at once: all are loaded ahead of the work on the first.
+        #pragma unroll 1
+        for (; begin + 12288 < layout.width; begin += 16384) {
+            Pack<__nv_bfloat16, 8, 16> x_vec[4];
+            #pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                const long long i = begin + v * 4096;
                 x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
             }
-        }
-        keep_loads_above();
-        #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-            const long long i = begin + v * 4096;
-            if (i < layout.width) {
+            keep_loads_above();
+            #pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                const long long i = begin + v * 4096;
                 keep_packed(x_vec[v]);
                 Pack<__nv_bfloat16, 8, 16> y_vec;
                 #pragma unroll
@@ -1854,6 +1890,20 @@ softmax_long_reduce_long_64bit(const __nv_bfloat16* x_ptr,
                 }
                 *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
             }
+        }
+        // The groups that are left, one by one.
+        #pragma unroll 1
+        for (long long i = begin; i < layout.width; i += 4096) {
+            constexpr int v = 0;
+            Pack<__nv_bfloat16, 8, 16> x_vec[1];
+            x_vec[v] = *reinterpret_cast<const Pack<__nv_bfloat16, 8, 16>*>(x_row + i);
+            keep_packed(x_vec[v]);
+            Pack<__nv_bfloat16, 8, 16> y_vec;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                softmax_long_element(extract(x_vec[v], j), m_v, exp_sum_reciprocal, y_vec.at[j]);
+            }
+            *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
     let_next_kernel_start();

@@ -66,6 +66,11 @@ class Columns:
     flying_registers: int = 40
     #: The same where blocks share columns, whose merges are not predicted, or operands run along different dimensions.
     gain_of_others: float = 0.8
+    #: Columns in pieces, and elements of each, from which on these are never taken for rows, whatever is predicted (8
+    #: columns of 4,000,000 89 to 68 us, 100,000 of 800 118 to 82; but 5 of 8,000,000 64 to 80, 1,000,000 of 64 bytes 17
+    #: to 21): *Columns in pieces*.
+    fewest_in_pieces: int = 8
+    shortest_in_pieces: int = 128
     #: How much longer kernels take than predicted where operands run along different dimensions (23 programs: 0.8 to 3
     #: times, 1.35 in the middle).
     slower_apart: float = 1.4

@@ -218,6 +218,22 @@ def test_only_a_threads_last_group_may_be_outside(text: str, dtype: str) -> None
     assert held > 70
 
 
+def test_single_elements_are_loaded_without_branches() -> None:
+    """But a thread's last one: blocks of several rows, too, whose threads without a row read the first one."""
+    shape = (65, 128, 255, 15)
+    a = kgen.spec(shape, "u8")
+    b = kgen.spec(shape, "i32", strides=(255, 248625, 1, 16575))
+    kernel = kgen.jit("out = norm(tanh(cast<float>(a)) / (a + b), axis=0)")
+    (step,) = kernel.explain(a, b).steps
+    vectors = step.schedule["vectors"]
+    assert vectors > 1 == step.schedule["group"]
+    assert kernel.source(a, b, arch="sm_90").count(f"if (v < {vectors - 1} || i < width)") == 2
+    written = kgen.jit("out = tanh(cast<float>(a)) / (a + b) - max(b, axis=0, keepdims=true)").source(
+        a, b, arch="sm_90"
+    )
+    assert "if (v < " not in written
+
+
 def test_kept_beside_what_all_rows_share() -> None:
     """Values are kept from one round to the next, also where nothing that is read is."""
     x = np.arange(4, dtype=np.int32)[:, None]

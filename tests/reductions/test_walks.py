@@ -26,10 +26,27 @@ def test_which(text: str, batches: int) -> None:
     specs = (kgen.spec((300, 60000), "f32"), kgen.spec((300, 60000), "f32"))
     source = kgen.jit(text).source(*specs, arch="sm_75")
     assert source.count(AT_ONCE) == source.count("    keep_loads_above();") == batches
-    for loop in re.findall(r"int begin = .*?\n    }\n", source, re.DOTALL):
+    loops = re.findall(r"for \(; begin .*?\n        }\n", source, re.DOTALL)
+    assert len(loops) == batches
+    for loop in loops:
         loads, work = loop.split("keep_loads_above();")
+        assert "if (" not in loads
         assert "reinterpret_cast<const Pack" in loads
         assert "const Pack" not in work
+
+
+@pytest.mark.parametrize("end", [0, 1, 255, 256, 1023, 1024, 1025])
+def test_rows_of_several_dimensions(end: int) -> None:
+    """Coordinates are those of each load; what is left of the last batch is read alone; rows have gaps."""
+    chosen = np.random.default_rng(end)
+    shape = (3, 7, 2048 + end)
+    a: Any = chosen.integers(-8, 8, (*shape[:2], shape[2] + 3)).astype(np.float32)[:, :, 2:-1]
+    b: Any = 2.0 ** chosen.integers(-2, 2, shape).astype(np.float32)
+    kernel = kgen.jit("total = sum(a / b, axis=(1, 2))\nmost = max(a / b, axis=(1, 2))", device="cpu")
+    assert AT_ONCE in kernel.source(a, b, arch="sm_90")
+    total, most = kernel(a, b)
+    assert np.array_equal(total, (a / b).sum(axis=(1, 2)))
+    assert np.array_equal(most, (a / b).max(axis=(1, 2)))
 
 
 @pytest.mark.parametrize("width", [70000, 70003, 4 * 512 * 4 * 9 + 1])

@@ -27,6 +27,7 @@ from kgen.codegen.reduction.row_context import Division, Final, Halves, Persiste
 from kgen.codegen.reduction.row_groups import (
     blocks_per_sm,
     exchange_lanes,
+    fills_rows,
     is_exact,
     is_known,
     loads_first,
@@ -349,7 +350,7 @@ class RowKernel:
     @property
     def fills(self) -> bool:
         """Whether rounds check only a thread's last group against the row's end."""
-        return self.facts.schedule.fills or self.loads_first
+        return self.facts.schedule.fills or self.loads_first or fills_rows(self.facts)
 
     @property
     def kept_loaded(self) -> tuple[str, ...]:

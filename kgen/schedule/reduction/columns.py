@@ -113,19 +113,21 @@ def _is_idle(facts: RowFacts, usual: Choice) -> bool:
 
 def _instead_of_rows(facts: RowFacts) -> Choice | None:
     """The same where neighbouring columns are few, or not so in all operands: only if that is predicted to take less
-    time than a kernel along rows; always where columns have pieces side by side, of which blocks along rows would use
-    a part of each sector."""
-    known = facts.bounded and not facts.is_few and facts.space.numel
+    time than a kernel along rows; always where many long columns have pieces side by side, of which blocks along rows
+    would use a part of each sector."""
+    known, tuning = facts.bounded and not facts.is_few and facts.space.numel, facts.tuning.columns
     group = _widest(facts) if known and _is_plain(facts) and facts.may_depend_on_rows else 0
     if not group:
         return None
-    if all(_has_pieces(facts, i) for i in facts.reads):
+    pieces = all(_has_pieces(facts, i) for i in facts.reads)
+    if pieces and facts.rows >= tuning.fewest_in_pieces and facts.width >= tuning.shortest_in_pieces:
         return fastest_columns(facts, group)
     rows = along_rows(facts)
     taken = row_seconds(facts, rows, facts.tuning.gathered_rates)
     if taken <= facts.tuning.traffic.slow * least_seconds(facts):
         return None
-    return _below(facts.tuning.columns.gain_of_others * taken, fastest_columns(facts, group))
+    gain = 1 if pieces else tuning.gain_of_others
+    return _below(gain * taken, fastest_columns(facts, group))
 
 
 def _below(limit: float, found: Choice | None) -> Choice | None:
