@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import kgen
-from benchmarks import cub, family_times, peers, random_programs, torch_programs
+from benchmarks import cub, family_times, peers, random_programs, row_peers, torch_programs
 from benchmarks.elementwise import ALL as WORKLOADS
 from benchmarks.report import Results, Row, small_table
 from kgen import pipeline
@@ -44,6 +45,23 @@ def test_missing_peers_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert peers.usable(["eager", "cub", "nosuch"], notes) == ["eager"]
     assert notes[0] == "no column cub: there is no nvcc"
     assert notes[1].startswith("no column nosuch: it is none of eager, ")
+
+
+def test_converted_weights_belong_to_arrays_that_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A weight may get the address of an earlier one: QuACK is given its own values all the same."""
+
+    class Weight:
+        def __init__(self, value: int) -> None:
+            self.value = value
+
+        def float(self) -> int:
+            return self.value
+
+    module = SimpleNamespace(layernorm_fwd=lambda x, w, b, eps: (w, b), softmax=None)
+    monkeypatch.setattr(row_peers, "import_module", lambda name: module)
+    layernorm = row_peers.functions_of(None, "quack")["layernorm"]
+    for n in range(100):
+        assert layernorm(None, Weight(n), Weight(-n)) == (n, -n)
 
 
 def test_results_merge(tmp_path: Path) -> None:
