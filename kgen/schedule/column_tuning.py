@@ -32,6 +32,8 @@ class Columns:
     most_in_flight: int = 16
     #: The same where no other block shares its columns (means of 512 rows of bfloat16 38 us, 42 with 8).
     most_alone: int = 4
+    #: And where threads take single columns, so that each read is a part of 16 bytes (*Single columns in flight*).
+    most_alone_single: int = 8
     #: Bytes of all operands that a thread reads at once where these are whole columns.
     whole_bytes: int = 160
     #: Blocks of a launch where several share columns: as many as fit an H200 at once, with up to 80 registers a thread

@@ -244,3 +244,11 @@ def test_operands_that_all_columns_share_do_not_count_for_blocks() -> None:
     a, b = (np.broadcast_to(np.zeros(of, np.float32), shape) for of in ((3, 1), (1, 1 << 22)))
     (step,) = kgen.jit("out = max(a + b, axis=0)", device="cpu").explain(a, b).steps
     assert (step.schedule["threads"], step.schedule["block"]) == (1, 256)
+
+
+@pytest.mark.parametrize(("columns", "vectors"), [(3001, 8), (3008, 4)])
+def test_single_columns_have_more_elements_in_flight(columns: int, vectors: int) -> None:
+    """Odd numbers of columns are read one by one, in parts of 16 bytes."""
+    x = np.zeros((64, 640, columns), np.float16)
+    (step,) = kgen.jit("out = max(x, axis=1)", device="cpu").explain(x).steps
+    assert (step.schedule["group"] == 1, step.schedule["vectors"]) == (columns % 2 == 1, vectors)

@@ -170,8 +170,8 @@ def usual_mapping(columns: ColumnDemand) -> ColumnMapping:
         lanes, threads, split = fewer, tuning.block // fewer, False
     if threads == 1 and columns.bytes_alone >= tuning.lone_bytes:
         lanes = min(lanes, tuning.lone_block)
-    most = columns.most if split else min(columns.most, tuning.most_alone)
-    return mapping_of(columns, lanes, threads, most, split=split)
+    alone = tuning.most_alone if columns.group > 1 else tuning.most_alone_single
+    return mapping_of(columns, lanes, threads, columns.most if split else min(columns.most, alone), split=split)
 
 
 def partials_mapping(columns: ColumnDemand) -> ColumnMapping:
