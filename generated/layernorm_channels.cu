@@ -63,6 +63,18 @@ static __device__ __forceinline__ void keep_packed([[maybe_unused]] Pack<T, N, B
 #endif
 }
 
+// Makes an address in global memory opaque to the compiler, which would add places first, and then each of them to the
+// address of the array: several instructions for each load, which it may move behind arithmetic.
+template <typename T>
+static __device__ __forceinline__ T* keep_address(T* p)
+{
+#if defined(__CUDA_ARCH__)
+    asm("" : "+l"(p));
+    __builtin_assume(__isGlobal(p));
+#endif
+    return p;
+}
+
 // Element j of a group, extracted from its 32-bit word by one instruction.
 template <int N, int Bytes>
 static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16, N, Bytes>& x, int j)
@@ -164,7 +176,7 @@ layernorm_channels_columns_regs96(const __nv_bfloat16* x_ptr,
     const unsigned int c1 = q0;
     const int column = 8 * c0;
     __nv_bfloat16* const y_column = y_ptr + column + c1 * layout.y_stride;
-    const __nv_bfloat16* const x_column = x_ptr + column + c1 * layout.y_stride;
+    const __nv_bfloat16* const x_column = keep_address(x_ptr + column + c1 * layout.y_stride);
     wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[6];

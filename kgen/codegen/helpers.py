@@ -188,6 +188,7 @@ _ROWS = (
     Helper("keep_packed"),
     Helper("keep_loads_above"),
     Helper("keep_loaded"),
+    Helper("keep_address"),
     Helper("extract", headers=("cuda_bf16.h",)),
     Helper("extract_byte", ("take_byte",)),
     Helper("to_float", headers=("cuda_bf16.h",)),

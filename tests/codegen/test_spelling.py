@@ -99,6 +99,7 @@ def test_helpers_and_files_agree() -> None:
         "keep_packed",
         "take_packed",
         "keep_loaded",
+        "keep_address",
         "keep_loads_above",
         "is_run",
         "load_run",

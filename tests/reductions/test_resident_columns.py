@@ -262,3 +262,27 @@ def test_groups_of_bytes_do_not_delay_loads() -> None:
     apart = kgen.jit(PAIRS).source(kgen.spec((100, 1 << 17), "u8", (1 << 19, 4)), kgen.spec((100, 1 << 17), "f64"))
     assert "keep_loaded(a_vec[v].at[0]);" in apart
     assert "keep_loaded(a_vec[v].at[1]);" in apart
+
+
+def test_addresses_of_columns_are_kept() -> None:
+    """Each load then adds its place in the column alone; not where a thread has one column."""
+    source = kgen.jit(PAIRS).source(kgen.spec((100, 1 << 17), "u8"), kgen.spec((100, 1 << 17), "f64"))
+    assert "a_column = keep_address(a_ptr + column);" in source
+    assert "out_column = out_ptr + column;" in source
+    assert "keep_address" not in kgen.jit(PAIRS).source(kgen.spec((100, 131071), "u8"), kgen.spec((100, 131071), "f64"))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_operands_that_neighbouring_columns_share_are_loaded_once(whole: bool) -> None:
+    """An operand that differs from run to run of columns is in registers; one that is the same for all is in L1."""
+    shape = (96, 300, 200) if whole else (96, 1, 1)
+    rng = np.random.default_rng(5)
+    x, w = rng.normal(size=(96, 300, 200)).astype(np.float32), rng.normal(size=shape[:2]).astype(np.float32)[..., None]
+    text = "let d = x * w - mean(x * w, axis=0, keepdims=true)\nout = d * rsqrt(mean(d * d, axis=0, keepdims=true))"
+    source = kgen.jit(text).source(x, w)
+    assert "_columns_regs" in source
+    assert ("w_in[v] = " in source) == whole
+    z = x.astype(np.float64) * w
+    d = z - z.mean(0)
+    out = kgen.jit(text, device="cpu")(x, w)
+    np.testing.assert_allclose(out, d / np.sqrt((d * d).mean(0)), rtol=2e-4, atol=2e-5)

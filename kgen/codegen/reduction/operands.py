@@ -110,7 +110,16 @@ class Operands:
         c_type = f"{read_only}{self.type_of(access)}* const"
         start = f"{c_type} {name} = "
         lines = sum_lines(f"{start}{self.pointer(access)} + ", terms)
-        return Value(c_type, name, "\n    ".join(lines)[len(start) : -1])
+        code = "\n    ".join(lines)[len(start) : -1]
+        return Value(c_type, name, f"keep_address({code})" if self.keeps_address(access) else code)
+
+    def keeps_address(self, access: int) -> bool:
+        """Whether the address of an operand's column is kept in registers: loads then add only their place in it.  Not
+        where a thread has one column (*Addresses of columns*).
+        """
+        schedule = self.schedule
+        several = schedule.group > 1 and schedule.vectors > 1 and schedule.template == "column_resident"
+        return several and access in schedule.columnwise and not self.step.accesses[access].writes
 
     def declared(self, access: int, name: str) -> Declared:
         """The registers that hold the loaded elements of an operand."""

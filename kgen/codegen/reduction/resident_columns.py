@@ -57,9 +57,9 @@ def is_exact(schedule: RowSchedule) -> bool:
 
 
 def resident_accesses(schedule: RowSchedule) -> set[int]:
-    """The register-resident accesses.  Operands that columns share come from the cache where they are needed."""
-    own = (i for i in schedule.columnwise if schedule.accesses[i].pattern is not None or not schedule.patterns)
-    return {i for i in own if schedule.accesses[i].kind != "row"}
+    """The register-resident accesses.  Operands that all columns share come from the cache where they are needed."""
+    own = {i for i in schedule.columnwise if schedule.accesses[i].pattern is not None}
+    return own if schedule.patterns else {i for i in schedule.columnwise if schedule.accesses[i].kind != "row"}
 
 
 def start_of_group(schedule: RowSchedule, v: str) -> str:
@@ -218,10 +218,12 @@ class ResidentColumnKernel:
 
     def helpers(self, loads: Sequence[int]) -> tuple[str, ...]:
         """The helpers that the kernel and its element functions call."""
+        starts = (t for t in range(len(self.schedule.accesses)) if self.places.outer(t))
         return (
             *self.functions.helpers,
             *self.writer.helpers,
             *(["keep_packed"] if any(map(self.operands.is_packed, loads)) else []),
+            *(["keep_address"] if any(map(self.operands.keeps_address, starts)) else []),
             *(["keep_loaded"] if self.kept_loaded(loads) else []),
             *self.registers.extractors(self.reads_anywhere()),
             *self.operands.loads_of(self.reads_anywhere()),

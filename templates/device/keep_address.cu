@@ -1,0 +1,11 @@
+// Makes an address in global memory opaque to the compiler, which would add places first, and then each of them to the
+// address of the array: several instructions for each load, which it may move behind arithmetic.
+template <typename T>
+static __device__ __forceinline__ T* keep_address(T* p)
+{
+#if defined(__CUDA_ARCH__)
+    asm("" : "+l"(p));
+    __builtin_assume(__isGlobal(p));
+#endif
+    return p;
+}
