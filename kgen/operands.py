@@ -10,7 +10,7 @@ from math import lcm
 from kgen.argument_types import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.diagnostics import error
 from kgen.dtypes import DType
-from kgen.ir.graph import Dim, Graph, Operand
+from kgen.ir.graph import Dim, Graph, Operand, Shape
 from kgen.ir.views import Split, shape_of
 from kgen.records import dataclass
 from kgen.schedule.step_layout import Array, Extents, concrete, extents_of, sliced
@@ -79,7 +79,7 @@ class Operands:
         found = _with_assumed(kernel, found, lcm(64, *by) if views else 1)
         if views:
             given = zip(kernel.operands, shapes, strict=True)
-            whole = extents_of(kernel, [None if s is None else concrete(o.shape, found) for o, s in given])
+            whole = extents_of(kernel, [None if s is None else _known(o.shape, found) for o, s in given])
             if whole is None:
                 hint = f"give the extents of `{kernel.operands[views[0].of].name}`"
                 raise error("shape-needed", "whether views of unknown extents fit each other depends on these", hint)
@@ -180,6 +180,11 @@ def _with_assumed(kernel: Graph, known: dict[str, int], multiple: int) -> dict[s
             if dim != 1 and dim not in found and dim not in derived:
                 found[dim] = ASSUMED_EXTENTS[len(found) % len(ASSUMED_EXTENTS)] * multiple
     return found
+
+
+def _known(dims: Shape, extents: Mapping[str, int]) -> tuple[int | None, ...]:
+    """Extents, but for those that follow from others."""
+    return tuple(1 if dim == 1 else extents.get(dim) for dim in dims)
 
 
 def check_output(name: str, given: tuple[Extent, ...], shape: tuple[int, ...]) -> None:

@@ -224,6 +224,17 @@ def test_updates_in_place(tmp_path: Path) -> None:
     np.testing.assert_array_equal(p, wanted)
 
 
+def test_an_open_extent_that_follows_from_others(tmp_path: Path) -> None:
+    """An array that is updated has the merged extent of another, which only a call knows."""
+    spec = CompileSpec("f32", {"p": (3, None), "a": (15, None)})
+    loaded = host("inout p; p = merge(split(a, axis=0, by=5), axis=(1, 2))", spec, tmp_path, "merged")
+    for n in (2, 7, 64):
+        p, a = random(3, 5 * n), random(15, n)
+        assert loaded.launch([of_numpy(p), of_numpy(a)]) == SUCCESS
+        np.testing.assert_array_equal(p, a.reshape(3, 5 * n))
+        assert loaded.launch([of_numpy(random(3, 5 * n + 1)), of_numpy(a)]) != SUCCESS
+
+
 def test_scalars_of_every_kind(tmp_path: Path) -> None:
     """Floats are passed as double, integers as int64_t, bools as int; each becomes what the program computes in."""
     text = "param f: f32; param h: f16; param n: i32; param u: u8; param b: bool; out = a * f + h + n * u + (b ? 1 : 0)"
