@@ -140,6 +140,8 @@ def _class(
     numbers = Numbers(one.trace, one.inputs)
     choices: list[str] = []
     for number, step in enumerate(one.lowered.steps):
+        if "0" in map(numbers.text, step.placed.space.shape[step.placed.reduced :]):  # there is nothing to compute
+            continue
         kernel = kernels[next(e.name for e in entries if (e.step, e.schedule) == (step.number, step.schedule))]
         choices.append(f"choices[{number}].launch = {kernel.function};")
         choices.append(f"choices[{number}].space = {_space(numbers, step.placed.space)};")

@@ -235,6 +235,29 @@ def test_an_open_extent_that_follows_from_others(tmp_path: Path) -> None:
         assert loaded.launch([of_numpy(random(3, 5 * n + 1)), of_numpy(a)]) != SUCCESS
 
 
+def test_parts_without_elements(tmp_path: Path) -> None:
+    """No kernel is launched for them: CUDA takes no grid of no blocks."""
+    spec = CompileSpec("f32", {"a": (8, 0), "b": (8, 3)})
+    loaded = host("out = concat(a, b, a, axis=1) * 2", spec, tmp_path, "parts")
+    a, b, out = random(8, 0), random(8, 3), random(8, 3)
+    assert loaded.launch([of_numpy(a), of_numpy(b), of_numpy(out)]) == SUCCESS
+    np.testing.assert_array_equal(out, 2 * b)
+
+
+def test_columns_of_gathered_elements(tmp_path: Path) -> None:
+    """The places of elements and the coordinates that they are gathered at are declared once."""
+    spec = CompileSpec({"x": "f16", "i": "i64"}, {"x": (16, 5, 1), "i": (6, None)})
+    loaded = host("out = max(x[:, i], axis=(0, 1))", spec, tmp_path, "gathered")
+    for n in (2, 9):
+        x, i = random(16, 5, 1).astype(np.float16), np.arange(6 * n).reshape(6, n) % 5
+        out = np.zeros((n, 1), np.float16)
+        workspace = np.zeros(1 << 16, np.uint8)
+        start = -workspace.ctypes.data % 256 + workspace.ctypes.data
+        arrays = [of_numpy(x), of_numpy(i), of_numpy(out)]
+        assert loaded.launch(arrays, (), start, 1 << 15) == SUCCESS
+        np.testing.assert_array_equal(out, x[:, i].max((0, 1)))
+
+
 def test_scalars_of_every_kind(tmp_path: Path) -> None:
     """Floats are passed as double, integers as int64_t, bools as int; each becomes what the program computes in."""
     text = "param f: f32; param h: f16; param n: i32; param u: u8; param b: bool; out = a * f + h + n * u + (b ? 1 : 0)"

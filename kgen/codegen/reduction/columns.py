@@ -6,7 +6,7 @@ columns, and merge their states in shared memory.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Element, Writer
@@ -106,9 +106,10 @@ class Batch:
         pack, place = self.operands.run_pack(access, self.count), f"{base} + {self.run.along(access, 'j')}"
         return Read(f"{name}[j]", value=f"*reinterpret_cast<const {pack}*>({place})")
 
-    def coordinates(self, places: ColumnPlaces | None = None) -> tuple[str, ...]:
-        """Lines of the reduced coordinates that the latest text reads, of the element at ``places``."""
-        return self.places.uses.in_loop(self.operands.schedule, (places or self.places).factor)
+    def coordinates(self, places: ColumnPlaces | None = None, above: Sequence[str] = ()) -> tuple[str, ...]:
+        """Lines of the reduced coordinates that the latest text reads at ``places``, without those of one element above."""
+        found = self.places.uses.in_loop(self.operands.schedule, (places or self.places).factor)
+        return tuple(line for line in found if self.count > 1 or line not in above)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,12 +231,12 @@ class ColumnKernel:
         batch = Batch.of(self.operands, count, self.places.uses, is_whole=is_whole)
         collected = "u" if count > 1 else "0"
         calls = Calls(self.operands, batch.places, self.values, batch.element, self.j, collected, states=self.states)
-        into = {n: f"{thread_state(mine, state)}{self.j}" for n, (mine, state) in self.states.items()}
-        parts = (part_of(mine, state, into[n], count) for n, (mine, state) in self.states.items())
+        parts = (part_of(m, s, f"{thread_state(m, s)}{self.j}", count) for m, s in self.states.values())
         runs = tuple(batch.load_run(access) for access in accesses if batch.is_run(access))
         run_coordinates = batch.coordinates(batch.run)
         loads = tuple(batch.load(access) for access in accesses if not batch.is_run(access))
-        coordinates = batch.coordinates()
+        above = run_coordinates if runs else ()
+        coordinates = batch.coordinates(above=above)
         call = calls.call(function)
         return ReadContext(
             count,
@@ -245,7 +246,7 @@ class ColumnKernel:
             coordinates,
             loads,
             tuple(part for part in parts if part is not None),
-            batch.coordinates(),
+            batch.coordinates(above=(*above, *coordinates)),
             call,
             f"u < {count - 1} || down + u * {threads} < layout.height" if is_whole and threads > 1 else "",
         )

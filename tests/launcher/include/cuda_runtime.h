@@ -99,8 +99,9 @@ void run_blocks(void** params, uint64_t first, uint64_t last, const uint3* grid,
 
 }  // namespace stub
 
+// Static, as is what it declares: libraries of one process would share that.
 template <class... Parameters, class... Values>
-cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...), Values&&... values) {
+static cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...), Values&&... values) {
   launched[launches++ % 16] = {(const void*)kernel, config->gridDim.x, config->gridDim.y, config->blockDim.x};
   if (only_records) return cudaSuccess;
   const auto run = [&](typename kgen::WithoutConst<Parameters>::type... arguments) {
