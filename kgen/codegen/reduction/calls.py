@@ -238,7 +238,7 @@ class Calls:
     def copied(self, stores: Sequence[int]) -> tuple[tuple[Stored, ...], Sequence[int]]:
         """The stores of groups of halves as they are kept, none where there are no others; and the others."""
         step, found = self.operands.step, dict[int, Stored]()
-        for n in (n for n in stores if not step.graph.ops[n].places):
+        for n in (n for n in stores if isinstance(step.graph.ops[n].attr, IndexMap)):
             kept, access = step.graph.ops[n].args[0], access_of(step, n)
             planned = self.operands.planned(access)
             whole = planned.kind == "vector" and planned.alignment == HALF * self.operands.schedule.group

@@ -107,7 +107,7 @@ class Batch:
         return Read(f"{name}[j]", value=f"*reinterpret_cast<const {pack}*>({place})")
 
     def coordinates(self, places: ColumnPlaces | None = None, above: Sequence[str] = ()) -> tuple[str, ...]:
-        """Lines of the reduced coordinates that the latest text reads at ``places``, without those of one element above."""
+        """Lines of coordinates that the latest text reads at ``places``; of one element, without those ``above``."""
         found = self.places.uses.in_loop(self.operands.schedule, (places or self.places).factor)
         return tuple(line for line in found if self.count > 1 or line not in above)
 
