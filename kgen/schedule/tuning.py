@@ -101,6 +101,9 @@ class Elementwise:
     #: What a line of memory that a box touches costs, in sectors (16384 x 16384 bfloat16 transposed, boxes of 64 x 64,
     #: 0.95; 0.85 with 16 x 256, which touch as many sectors).
     line_sectors: float = 0.6
+    #: A side of a box is as long as the space, or a part of it, where boxes would have so many times as many lanes as
+    #: elements (`Boxes of other lengths`: 13 across 469 to 386 us, 21 170 to 140, 49 86 to 74, 65 94 to 91).
+    idle_box: float = 1.07
     #: The outputs' side of a box takes dimensions that not all operands continue until it has this many elements.
     shortest_width: int = 64
     #: A side of a box takes no more dimensions from this many elements on.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import kgen
 
@@ -32,9 +33,32 @@ def test_unaligned_input() -> None:
 def test_one_group_a_thread() -> None:
     """Each thread has one group of the output and of the operand that lies beside it: no loop over groups."""
     rng = np.random.default_rng(0)
-    a = rng.integers(0, 9, (41, 9604)).astype(np.float64)
-    b, c = (rng.integers(0, 9, (9604, 41)).astype(dtype).T for dtype in (np.float16, np.int8))
+    a = rng.integers(0, 9, (61, 4804)).astype(np.float64)
+    b, c = (rng.integers(0, 9, (4804, 61)).astype(dtype).T for dtype in (np.float16, np.int8))
     kernel = kgen.jit("out = max(a, b) + min(b, c)", device="cpu")
-    assert kernel.explain(a, b, c).steps[0].kernel == "boxes_32x32_2d"
+    assert kernel.explain(a, b, c).steps[0].kernel == "boxes_16x64_2d"
     assert "Pack<double, 4, 16> a_in;" in kernel.source(a, b, c)
     np.testing.assert_array_equal(kernel(a, b, c), np.maximum(a, b) + np.minimum(b, c))
+
+
+@pytest.mark.parametrize(
+    ("shape", "orders", "box"),
+    [
+        ((65, 3001), ("01", "10", "01"), "32x33_2d"),
+        ((49, 77, 65), ("012", "210", "102"), "65x16_3d"),
+        ((260, 13, 255), ("012", "210", "021"), "16x13x8_3d"),
+    ],
+)
+def test_sides_of_other_lengths(shape: tuple[int, ...], orders: tuple[str, ...], box: str) -> None:
+    """A side is as long as the space or a part of it: some threads have no group, and some groups are none of a box."""
+    rng = np.random.default_rng(0)
+    arrays = []
+    for order in orders:
+        axes = [int(axis) for axis in order]
+        memory = rng.integers(0, 9, [shape[axis] for axis in axes]).astype(np.float32)
+        arrays.append(memory.transpose(np.argsort(axes)))
+    kernel = kgen.jit("out = a * b + c", device="cpu")
+    a, b, c = arrays
+    assert kernel.explain(a, b, c).steps[0].kernel == f"boxes_{box}"
+    assert "threadIdx.x < " in kernel.source(a, b, c)
+    np.testing.assert_array_equal(kernel(a, b, c), a * b + c)

@@ -43,8 +43,9 @@ class BoxLoopContext:
 
     ``places``: lines that find the first group's place in the box.  ``start``: coordinates, offsets and pointers.
     ``at``: the coordinate of group ``k`` along the side.  ``beside``: whether the groups are inside along all other
-    sides; ``whole``: whether all are along this one; ``inside``: whether group ``k`` is.  ``offsets``: lines for
-    coordinates and offsets of the group.
+    sides; ``whole``: whether all are along this one; ``inside``: whether group ``k`` is.  ``works``: whether the
+    thread has groups; ``within``: whether group ``k`` is one of the box; both empty where that is so.  ``offsets``:
+    lines for coordinates and offsets of the group.
     """
 
     each: int
@@ -55,8 +56,15 @@ class BoxLoopContext:
     beside: str
     whole: str
     inside: str
+    works: str
+    within: str
     offsets: tuple[str, ...]
     loads: tuple[BoxLoadContext, ...]
+
+    @property
+    def guard(self) -> str:
+        """Whether the thread has group ``k``; empty where all have all."""
+        return " && ".join(filter(None, (self.works, self.within)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ from kgen.codegen.layouts import (
 from kgen.codegen.lines import sum_lines, times
 from kgen.codegen.spelling import storage_type
 from kgen.records import dataclass
-from kgen.schedule.elementwise.boxes import BoxSchedule, padding, tile_shape
+from kgen.schedule.elementwise.box_shapes import pitch, tile_shape
+from kgen.schedule.elementwise.boxes import BoxSchedule
 from kgen.schedule.elementwise.launch import LENGTHS
 
 #: For each side, the names of an element's coordinate and of its place in the box.
@@ -123,13 +124,26 @@ class BoxWriter(ElementWriter):
         start += [line for side in fixed for line in self.taken_apart(side, used)]
         start += self.starts(used, order)
         inside = [f"{_COORDINATES[s]} < layout.{LENGTHS[s][0]}" for s in range(len(order))]
+        works, within = self.limits(order)
         at = f"{_COORDINATES[moving]} = {_COORDINATES[moving]}_first + {self.place(moving, order)}"
         return BoxLoopContext(
             schedule.each(order), group, tuple(places), tuple(start), f"const {schedule.signed} {at};",
-            " && ".join(inside[s] for s in fixed), _whole(moving), inside[moving],
+            " && ".join([*works, *(inside[s] for s in fixed)]), _whole(moving),
+            " && ".join([*within, inside[moving]]), " && ".join(works), " && ".join(within),
             (*self.taken_apart(moving, used), *self.inner_offsets(used, order)),
             tuple(self.load(i, order) for i in loads),
         )  # fmt: skip
+
+    def limits(self, order: tuple[int, ...]) -> tuple[list[str], list[str]]:
+        """Whether a thread has groups in an order of sides, and whether group ``k`` is one of the box: no condition
+        where that is so.
+        """
+        schedule, each, side = self.schedule, self.schedule.each(order), order[-1]
+        working, end = schedule.working(order), schedule.box[side]
+        works = [f"threadIdx.x < {working}"] if working < schedule.block else []
+        is_cut = each > 1 and each * schedule.step(order) > end
+        within = [f"(k < {each - 1} || {self.place(side, order)} < {end})"] if is_cut else []
+        return works, within
 
     def place(self, side: int, order: tuple[int, ...]) -> str:
         """The place of group ``k`` along a side of the box, or of a thread's only group."""
@@ -288,9 +302,9 @@ class BoxWriter(ElementWriter):
         tile = f"{self.labels[access]}_tile"
         if len(places) == 2:
             return f"{tile}[{places[1]}][{places[0]}]"
-        pitch = self.schedule.box[0] + padding(self.operand(access).dtype.size)
+        apart = pitch(self.schedule.box[0], self.operand(access).dtype.size)
         row = f"({places[1]})" if " " in places[1] else places[1]
-        return f"{tile}[{places[2]}][{pitch} * {row} + {places[0]}]"
+        return f"{tile}[{places[2]}][{apart} * {row} + {places[0]}]"
 
     def vectors(self, late: Iterable[int], *, written: bool) -> tuple[OperandContext, ...]:
         """The operands that the last loop reads or writes in groups."""
