@@ -76,3 +76,17 @@ def test_threads_read_wide_shared_elements_side_by_side() -> None:
     k = kgen.jit("out = x > w", device="cpu")
     assert k.explain(x, w).steps[0].schedule["group"] == 8
     np.testing.assert_array_equal(k(x, w), x > w)
+
+
+def test_rows_whose_elements_alternate() -> None:
+    """Two to four planes, of operands in which their elements alternate: read at once, taken out of registers."""
+    k = kgen.jit("out: f32 = cast<float>(a) * b + c", device="cpu")
+    for planes, dtype in ((2, "uint8"), (3, "uint8"), (3, "float16"), (4, "int16")):
+        a = numbers(dtype, 5, 480, planes).transpose(0, 2, 1)
+        b, c = numbers("float32", 5, planes, 480), numbers("float32", 1, planes, 1)
+        out = np.empty_like(b)
+        with forced(ALWAYS, elementwise="row_pairs"):
+            schedule = k.explain(a, b, c, out=out).to_dict()["kernels"][0]["schedule"]
+            k(a, b, c, out=out)
+        assert (schedule["template"], schedule["rows"], schedule["alternating"]) == ("row_pairs", planes, (1,))
+        np.testing.assert_array_equal(out, a.astype("float32") * b + c)

@@ -14,7 +14,8 @@ from kgen.codegen.elementwise.rows import RowsWriter
 from kgen.codegen.family import Unit, Written
 from kgen.codegen.layouts import index_decomposition, member
 from kgen.records import dataclass
-from kgen.schedule.elementwise.row_pairs import ROWS, PairSchedule
+from kgen.schedule.elementwise.row_pairs import PairSchedule
+from kgen.schedule.schedule import Interleaved
 
 
 def write_row_pairs(unit: Unit[PairSchedule]) -> Written:
@@ -42,7 +43,7 @@ class RowPairsWriter(RowsWriter):
             parameters=self.declared(parameters),
             block=self.schedule.block,
             group=self.schedule.group,
-            rows=ROWS,
+            rows=self.schedule.rows,
             index=self.index,
             signed=self.counted,
             thread=self.thread(self.schedule.block),
@@ -58,6 +59,11 @@ class RowPairsWriter(RowsWriter):
             is_part=self.unit.is_part,
         )
         return Written(context, parameters, movers=byte_movers(self.step, self.schedule))
+
+    def in_wide(self, wide: Interleaved) -> str:
+        if wide.first not in self.schedule.alternating:
+            return super().in_wide(wide)
+        return f"{names.wide(self.labels[wide.first])}.at[{wide.step} * j + k]"
 
     def row_terms(self, number: int, p: str) -> list[str]:
         """The terms of the offset of row ``k``."""
@@ -85,13 +91,14 @@ class RowPairsWriter(RowsWriter):
         lines = index_decomposition(rank, set(range(rank)), schedule.counted)
         lines = [re.sub(r" c(\d) =", lambda found: f" c{int(found[1]) + first} =", line) for line in lines]
         found = f" c{schedule.second} = "
-        lines = [line.replace(found, f"{found}{ROWS} * ") for line in lines]
+        lines = [line.replace(found, f"{found}{schedule.rows} * ") for line in lines]
         return replace(super().layout(), decomposition=tuple(lines))
 
     def covered(self, note: str) -> list[str]:
         group, block = self.schedule.group, self.schedule.block
+        rows, all_ = {2: ("two", "both"), 3: ("three", "all"), 4: ("four", "all")}[self.schedule.rows]
         shared = names.listed([self.operand(i).name for i in self.schedule.shared])
         return [
-            f"Rows, {group} elements of two rows a thread; {shared} read once for both.{note}",
-            f"Launch: ceil(n / {block}) blocks of {block} threads, for n pairs.",
+            f"Rows, {group} elements of {rows} rows a thread; {shared} read once for {all_}.{note}",
+            f"Launch: ceil(n / {block}) blocks of {block} threads, for n groups of {rows} rows each.",
         ]

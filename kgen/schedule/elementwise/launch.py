@@ -90,11 +90,9 @@ def rows_rule(schedule: Schedule, labels: Labels) -> Rule:
 
 
 def row_pairs_rule(schedule: PairSchedule, labels: Labels) -> Rule:
-    """One thread per group of two rows."""
-    from kgen.schedule.elementwise.row_pairs import ROWS
-
+    """One thread per group of several rows."""
     groups: list[Expr] = [] if schedule.alone else [ceil_div(extent(0), schedule.group)]
-    rest = [ceil_div(extent(d), ROWS) if d == schedule.second else extent(d) for d in range(1, schedule.rank)]
+    rest = [ceil_div(extent(d), schedule.rows) if d == schedule.second else extent(d) for d in range(1, schedule.rank)]
     work, counted = [*groups, *rest], "groups in a row" if groups else "rows, or of pairs of them"
     fields = _group_fields(schedule, labels, [], work, counted)
     return _rule(schedule, product(work), ceil_div(Name("n"), schedule.block), fields)

@@ -1,43 +1,58 @@
-"""Kernels in which a thread takes a group of two rows at once, and reads once what both share: ``row_pairs``."""
+"""Kernels in which a thread takes a group of several rows at once, and reads once what these share: ``row_pairs``.
+
+These are two rows that share operands; or the two to four rows whose elements alternate in operands that lie across.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 
+from kgen.layout.iterator import IterationSpace
 from kgen.records import dataclass
-from kgen.schedule.elementwise.interleaved import group_of
+from kgen.schedule.elementwise.interleaved import STEPS, group_of
 from kgen.schedule.elementwise.order import shared_bytes, shared_first
 from kgen.schedule.elementwise.reasons import group_reasons, listed
-from kgen.schedule.elementwise.rows import by_groups, transposed_operands
+from kgen.schedule.elementwise.rows import by_groups, second_first, transposed_operands
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.schedule import Schedule, extended
 
 #: Rows of a thread (AWQ's numbers, whose scales are as wide as the results, 0.95 of a copy; with one row 0.84, with
 #: four 0.92).
 ROWS = 2
+#: Bytes of elements that alternate, at most (three planes of uint8 164 us, 179 across, of float16 95 and 105; three of
+#: float32 127 and 128, two 129 and 127).
+NARROW = 2
 
 
 @dataclass(frozen=True, slots=True)
 class PairSchedule(Schedule):
-    """``second``: the dimension in which the two rows are neighbours.  ``shared``: the accesses that are the same for
-    both.  ``alone``: whether a row is one group.
+    """``second``: the dimension in which the rows are neighbours.  ``shared``: the accesses that a thread loads once.
+    ``alone``: whether a row is one group.  ``rows``: of a thread.  ``alternating``: those of ``shared`` in which the
+    elements of the rows alternate.
     """
 
     second: int = 1
     shared: tuple[int, ...] = ()
     alone: bool = False
+    rows: int = ROWS
+    alternating: tuple[int, ...] = ()
 
 
 def row_pairs(facts: Facts) -> Choice | None:
     """Rows of whole groups that share a large part of what they read."""
+    return _alternating_rows(facts) or _sharing_rows(facts)
+
+
+def _sharing_rows(facts: Facts) -> Choice | None:
+    """Two rows that read the same of some operands."""
     space = shared_first(facts)
     whole, facts = group_of(facts, space), replace(facts, space=space)
     second = _second(facts) if facts.bounded and not facts.sources else None
-    # Quotients by what a row shares have a path of their own in `rows`.
-    if second is None or transposed_operands(facts)[1] or any(op.name == "div" for op in facts.step.graph.ops):
+    if second is None or transposed_operands(facts)[1] or _divides(facts):
         return None
     group = _dividing(whole, space.shape[0])
-    if not _has_whole_pairs(facts, group, second):
+    if not _has_whole_sets(facts, group, second, ROWS):
         return None
     rows = by_groups(facts, "row_pairs", space, group, frozenset())
     if not _fits(facts, rows, halved=group < whole):
@@ -48,16 +63,58 @@ def row_pairs(facts: Facts) -> Choice | None:
     return Choice(schedule, space, (reason, *group_reasons(schedule, facts)))
 
 
+def _alternating_rows(facts: Facts) -> Choice | None:
+    """All rows along a dimension of two to four elements, which alternate in the operands that lie across."""
+    second, across = transposed_operands(facts)
+    rows = facts.space.shape[second]
+    narrow = all(facts.itemsizes[i] <= NARROW for i in across)
+    if not across or not narrow or rows not in STEPS or not facts.bounded or facts.sources or _divides(facts):
+        return None
+    space = second_first(facts.space, second, min(across))
+    planned = _alternating(facts, space, across)
+    if planned is None:
+        return None
+    shared = tuple(i for i in range(len(planned.accesses)) if i in across or not space.strides[i][1])
+    schedule = extended(planned, PairSchedule, shared=shared, rows=int(rows), alternating=tuple(sorted(across)))
+    names = listed([facts.names[i] for i in schedule.alternating])
+    reason = f"row pairs: {names} consecutive across {schedule.rows} rows, whose elements are read at once"
+    return Choice(schedule, space, (reason, *group_reasons(schedule, facts)))
+
+
+def _alternating(facts: Facts, space: IterationSpace, across: Set[int]) -> Schedule | None:
+    """The accesses of groups of all rows: what lies across is read as if it were the same for all."""
+    rows = space.shape[1]
+    strides = tuple((s[0], 0, *s[2:]) if i in across else s for i, s in enumerate(space.strides))
+    one = replace(facts, space=replace(space, strides=strides))
+    group = one.by_two_accesses(one.group)
+    if any(s[0] != rows for i, s in enumerate(strides) if i in across) or not _has_whole_sets(one, group, 1, rows):
+        return None
+    found = by_groups(one, "row_pairs", one.space, group, frozenset())
+    if any(found.accesses[i].wide is None for i in across):
+        return None
+    accesses = (
+        replace(t, wide=replace(t.wide, is_whole=True)) if i in across and t.wide else t
+        for i, t in enumerate(found.accesses)
+    )
+    whole = replace(found, accesses=tuple(accesses))
+    return whole if _fits(one, whole, halved=False) else None
+
+
+def _divides(facts: Facts) -> bool:
+    """Whether there are quotients: those by what a row shares have a path of their own in `rows`."""
+    return any(op.name == "div" for op in facts.step.graph.ops)
+
+
 def _dividing(group: int, width: int) -> int:
     """The group, or a part of it of which rows are whole groups."""
     return next((n for n in (group, group // 2, group // 4) if n > 1 and width % n == 0), group)
 
 
-def _has_whole_pairs(facts: Facts, group: int, second: int) -> bool:
-    """Whether there are whole groups of pairs of rows only, and many of them."""
+def _has_whole_sets(facts: Facts, group: int, second: int, rows: int) -> bool:
+    """Whether there are whole groups of so many rows only, and many of them."""
     space, many = facts.space, facts.tuning.elementwise.pair_threads
-    is_whole = group > 1 and space.shape[0] % group == 0 and space.shape[second] % ROWS == 0
-    return is_whole and space.numel >= many * group * ROWS
+    is_whole = group > 1 and space.shape[0] % group == 0 and space.shape[second] % rows == 0
+    return is_whole and space.numel >= many * group * rows
 
 
 def _fits(facts: Facts, rows: Schedule, *, halved: bool) -> bool:

@@ -12,6 +12,7 @@ from kgen.partition.step import Step
 from kgen.schedule.cost import Extents, Traffic, Walk, coarse, run
 from kgen.schedule.elementwise.box_shapes import idle_lanes, reach, rough_lengths
 from kgen.schedule.elementwise.boxes import BoxSchedule
+from kgen.schedule.elementwise.row_pairs import PairSchedule
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import WARP, WORD
@@ -102,6 +103,25 @@ def rows_walk(facts: Facts, choice: Choice) -> Walk:
     used = shape[0] / (ceil(shape[0] / schedule.group) * schedule.group)
     block = run(start, order, shape, schedule.block * group)
     return Walk(space, block, order, traffic, instructions, used, schedule.block)
+
+
+def sets_walk(facts: Facts, choice: Choice) -> Walk:
+    """Groups of several rows at once."""
+    schedule, space = choice.schedule, coarse(choice.space)
+    assert isinstance(schedule, PairSchedule)
+    rank, group, rows = len(space.shape), schedule.group, schedule.rows
+    start = (float(group), *(float(rows) if d == schedule.second else 1.0 for d in range(1, rank)))
+    warp = run(start, range(rank), space.shape, WARP * group * rows)
+    times = [1 if i in schedule.shared else rows for i in range(len(schedule.accesses))]
+    traffic = [
+        _traffic(facts, space, i, warp, _requests(t, facts.itemsizes[i], group) * times[i])
+        for i, t in enumerate(schedule.accesses)
+    ]
+    division = DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns + 12
+    each = division + 2 * sum(t.requests for t in traffic)
+    block = run(start, range(rank), space.shape, schedule.block * group * rows)
+    instructions = arithmetic(facts.step) + each / (group * rows)
+    return Walk(space, block, range(rank), traffic, instructions, 1.0, schedule.block)
 
 
 def tiles_walk(facts: Facts, choice: Choice) -> Walk:
