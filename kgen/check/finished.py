@@ -20,7 +20,7 @@ def finished(ctx: Context, ops: Sequence[Op], left_out: Collection[int]) -> Grap
     ops = _without(ops, reads.union(left_out, ctx.arrays.arranged, _without_operand(ctx, ops)))
     order = sorted(
         range(len(found)),
-        key=lambda n: (found[n].role == "buffer", found[n].view is not None, found[n].role == "output"),
+        key=lambda n: (found[n].role == "buffer", found[n].view is not None, _base(found, n).role == "output"),
     )
     rename = _Renamer(ctx, {number: place for place, number in enumerate(order)})
     operands = tuple(rename.operand(found[number]) for number in order)
@@ -40,6 +40,13 @@ def _without_operand(ctx: Context, ops: Sequence[Op]) -> set[int]:
         for number, op in enumerate(ops)
         if number not in needed and not known.issuperset(find(dim) for dim in op.shape if dim != 1)
     }
+
+
+def _base(operands: Sequence[Operand], number: int) -> Operand:
+    """The array that an operand is, or a view of."""
+    while (view := operands[number].view) is not None:
+        number = view.of
+    return operands[number]
 
 
 def _operand(op: Op, operands: Sequence[Operand]) -> Operand:

@@ -109,6 +109,15 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Array], tuple[Array, ...]]] = {
         lambda p, x, y: np.stack([x, p[:, :, 1::2]], 3).reshape(p.shape),
         (some(8, 2, 64), some(8, 2, 32), some(32, 0, 8)),
     ),
+    "parts of a part of an output": (
+        """
+        let t = merge(stack(z[::2], w[::2], axis=1), axis=(0, 1))
+        out = stack(x, x, y, y, axis=0)
+        out[:, 0:, :] = stack(z, w, t, w, axis=0)
+        """,
+        lambda z, w, x, y: np.stack([z, w, np.stack([z[::2], w[::2]], 1).reshape(z.shape), w]),
+        (some(16, 1, dtype="int8"), some(16, 1, dtype="int8"), some(16, 1), some(16, 1)),
+    ),
     "a temporary that begins as another one": (
         "let a = x + 0; a[i] += y; let b = a + 0; b[i + 1] += a; out = b",
         lambda x, i, y: added(a := added(x, i, y), i + 1, a),
