@@ -93,11 +93,11 @@ struct fused_add_rmsnorm_gaps_reduce_regs24_layout {
     int width;  // elements of a row
 };
 
-// Rows of up to 24 elements, kept in registers: 16 rows a block, 8 threads a row.
-// Launch: ceil(n / 16) blocks of 128 threads, for n rows.
+// Rows of up to 24 elements, kept in registers: 32 rows a block, 8 threads a row.
+// Launch: ceil(n / 32) blocks of 256 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // No other operand may overlap residual and y in memory.
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(256)
 fused_add_rmsnorm_gaps_reduce_regs24(float* __restrict__ residual_ptr,
                                      const float* x_ptr,
                                      const float* weight_ptr,
@@ -107,8 +107,8 @@ fused_add_rmsnorm_gaps_reduce_regs24(float* __restrict__ residual_ptr,
                                      const unsigned int n)
 {
     const int thread = threadIdx.x % 8;
-    const bool live = blockIdx.x * 16u + threadIdx.x / 8 < n;  // the last block may have fewer rows
-    const unsigned int row = live ? blockIdx.x * 16u + threadIdx.x / 8 : 0;
+    const bool live = blockIdx.x * 32u + threadIdx.x / 8 < n;  // the last block may have fewer rows
+    const unsigned int row = live ? blockIdx.x * 32u + threadIdx.x / 8 : 0;
     const int width = live ? layout.width : 0;
     float* const residual_row = residual_ptr + row * layout.residual_stride;
     float* const y_row = y_ptr + row * layout.residual_stride;
@@ -497,13 +497,13 @@ static int launch_fused_add_rmsnorm_gaps_reduce_regs24(const Arguments& a, const
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(rows, 16);
+    const long long row_blocks = kgen_ceil_div(rows, 32);
     const fused_add_rmsnorm_gaps_reduce_regs24_layout layout = {
         (shape[1] != 1) ? strides[0][1] : 0,
         (shape[1] != 1) ? strides[2][1] : 0,
         (int)width,
     };
-    return launch(fused_add_rmsnorm_gaps_reduce_regs24, row_blocks, 1, 128, true, a.stream,
+    return launch(fused_add_rmsnorm_gaps_reduce_regs24, row_blocks, 1, 256, true, a.stream,
                   a.residual_ptr, a.x_ptr, a.weight_ptr, a.y_ptr, a.eps_v, layout, (unsigned int)rows);
 }
 

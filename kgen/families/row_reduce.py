@@ -29,11 +29,13 @@ def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:
 
 
 def seconds(facts: RowFacts, choice: Choice) -> float | None:
-    """Of rows in chunks, which were chosen by these rates."""
+    """Of rows in chunks that gather elements, which were chosen by these rates."""
     from kgen.schedule.reduction.row_cost import row_seconds
 
-    assert isinstance(choice.schedule, RowSchedule)
-    return row_seconds(facts, choice, facts.tuning.gathered_rates) if choice.schedule.chunk else None
+    schedule = choice.schedule
+    assert isinstance(schedule, RowSchedule)
+    gathers = any(schedule.accesses[i].kind == "gather" for i in facts.reads)
+    return row_seconds(facts, choice, facts.tuning.gathered_rates) if schedule.chunk and gathers else None
 
 
 FAMILY = Family(

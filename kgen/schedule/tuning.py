@@ -131,9 +131,11 @@ class Rows:
     #: threads a row (a sum of two and its rmsnorm, 16 rows of 2048 bfloat16 1.26 us, 1.58 with 32; 16384 rows 65.8 and
     #: 66.1).
     several_elements: int = 16
-    #: Neighbouring rows in one operand that a block might take beside those in another one, and its threads; twice as
-    #: many where rows are written.
+    #: Neighbouring rows in one operand that a block might take beside those in another one; fewer where these lie one
+    #: behind the other (sums of 2, three orders, 331 us, 204 by 4).
     tile_places: tuple[int, ...] = (8, 16, 32, 64)
+    fewest_places: int = 4
+    #: The threads of such a block; twice as many where rows are written.
     tile_block: int = 256
     #: Bytes of neighbouring rows that are written at once, at least (rmsnorm of 7, one operand permuted, by 8, 16, 32
     #: and 64 float32 97, 83, 82 and 81 us; layernorm of 13 282, 234, 225 and 221).
@@ -177,8 +179,10 @@ class Rows:
     #: Blocks of several rows get more threads until they move so many bytes, because a device starts blocks at a
     #: limited rate (sums of 128 bfloat16 0.82 with 2 KiB per block, 1.03 with 4 KiB; of 144 0.93 with 2.25 KiB).
     block_bytes: int = 3 << 10
-    #: But no more threads than this.
+    #: But no more threads than this; so many at once where there are ``many_threads``, because blocks of 128 threads
+    #: begin at half the rate of blocks of 64 (rmsnorm of 2 elements 41 us, 29 with 256 threads; softmax 73 and 46).
     filled_block: int = 256
+    many_threads: int = 1 << 19
     #: Threads that may share a row of a few vectors.  For longer rows, the loads in flight decide.
     most_sharing_few: int = 8
     #: Threads that share a row which is read again for each round; twice as many where a row does not stay in L1

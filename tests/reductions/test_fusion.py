@@ -26,7 +26,9 @@ SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axi
     ],
 )
 def test_blocks_move_enough(threads: int, vectors: int, row_bytes: int, block: int) -> None:
-    assert filled(one_row_mapping(threads, vectors), row_bytes).block == block
+    found = one_row_mapping(threads, vectors)
+    assert filled(found, row_bytes, many=False).block == block
+    assert filled(found, row_bytes, many=True).block == (256 if block == 128 else block)
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,10 @@ def along_rows(facts: RowFacts) -> Choice:
     """
     usual, rates = rows_in_order(facts), facts.tuning.gathered_rates
     short = facts.along and facts.reduced == 1 and facts.width <= facts.tuning.staging.longest_across
-    if short and (in_place := _read_in_place(facts, usual)) is not None:
-        assert isinstance(usual.schedule, RowSchedule)
-        if not usual.schedule.crosses:
-            return in_place
-        usual = in_place
-    if not facts.bounded or not any(usual.schedule.accesses[i].kind == "gather" for i in facts.reads):
+    if short:
+        usual = _read_in_place(facts, usual) or usual
+    gathers = any(usual.schedule.accesses[i].kind == "gather" for i in facts.reads)
+    if not facts.bounded or not (gathers or (short and _lie_apart(facts))):
         return usual
 
     def seconds(choice: Choice) -> float:
@@ -39,17 +37,13 @@ def along_rows(facts: RowFacts) -> Choice:
     tuning = facts.tuning.traffic
     if seconds(usual) <= tuning.slow * (rates.launch + needed / rates.memory):
         return usual
-    others = list(_by_other_threads(facts, usual))
-    if len(facts.kept.shape) > 1:
-        for i in facts.varying(facts.reads):
-            near = _in_neighbours_of(facts, i)
-            what = f"neighbours: a block takes rows that lie side by side in `{facts.names[i]}`"
-            there = rows_in_order(near)
-            found = [there, *_by_other_threads(near, there)]
-            others += [replace(choice, reasons=(*choice.reasons, what)) for choice in found]
-        others += _in_tiles(facts)
     # Of few elements, other rules know more than these predictions.
-    return _cheapest(usual, others, tuning.gain if facts.is_few else facts.tuning.rows.gain_in_place, seconds)
+    gain = tuning.gain if facts.is_few else facts.tuning.rows.gain_in_place
+    others = [*_staged(facts), *(_by_other_threads(facts, usual) if gathers else ())]
+    best = _cheapest(usual, others, gain, seconds)
+    # What is written out of order costs more than they say.
+    gain = tuning.gain if facts.written and not gathers else gain
+    return _cheapest(best, list(_in_other_orders(facts)), gain, seconds)
 
 
 def _cheapest(usual: Choice, others: Sequence[Choice], gain: float, seconds: Callable[[Choice], float]) -> Choice:
@@ -95,6 +89,16 @@ def _by_other_threads(facts: RowFacts, usual: Choice) -> Iterator[Choice]:
         yield from _in_place(facts)
 
 
+def _staged(facts: RowFacts) -> Iterator[Choice]:
+    """The schedules that stage dense rows, and read others in place, where results may depend on that."""
+    may = facts.along and not (facts.segment or facts.is_few) and facts.may_depend_on_rows
+    for threads in facts.tuning.rows.sharers if may else ():
+        choice = rows_in_order(facts, threads, stages=True)
+        assert isinstance(choice.schedule, RowSchedule)
+        if choice.schedule.stages:
+            yield choice
+
+
 def _in_place(facts: RowFacts) -> Iterator[Choice]:
     """The schedules that read rows in place, by several numbers of threads a row."""
     tuning = facts.tuning.rows
@@ -105,15 +109,28 @@ def _in_place(facts: RowFacts) -> Iterator[Choice]:
             yield rows_in_order(facts, threads)
 
 
+def _in_other_orders(facts: RowFacts) -> Iterator[Choice]:
+    """The schedules of rows that follow each other as in one operand, or as in two."""
+    if len(facts.kept.shape) == 1:
+        return
+    for i, near in _in_neighbours(facts):
+        what = f"neighbours: a block takes rows that lie side by side in `{facts.names[i]}`"
+        there = rows_in_order(near)
+        for choice in (there, *_by_other_threads(near, there), *_staged(near)):
+            yield replace(choice, reasons=(*choice.reasons, what))
+    yield from _in_tiles(facts)
+
+
 def _in_tiles(facts: RowFacts) -> Iterator[Choice]:
     """Schedules of rows that lie side by side in two operands, along different dimensions."""
     tuning = facts.tuning.rows
     if facts.segment or facts.is_few or not facts.may_depend_on_rows:
         return
-    for places in tuning.tile_places:
+    for places in (tuning.fewest_places, *tuning.tile_places):
         for tiles in row_tiles(facts, places):
-            for threads in tuning.sharers:
-                yield from _tiled(tiles, threads)
+            if places > tuning.fewest_places or facts.is_consecutive(tiles.first):
+                for threads in tuning.sharers:
+                    yield from _tiled(tiles, threads)
 
 
 def _tiled(tiles: RowTiles, threads: int) -> Iterator[Choice]:
@@ -134,8 +151,20 @@ def _tiled(tiles: RowTiles, threads: int) -> Iterator[Choice]:
     yield replace(choice, schedule=tiled, reasons=(*choice.reasons, what))
 
 
-def _in_neighbours_of(facts: RowFacts, access: int) -> RowFacts:
-    """The facts where neighbouring rows are those that are neighbours in one operand."""
+def _lie_apart(facts: RowFacts) -> bool:
+    """Whether neighbouring rows of one operand are not those of another."""
+    steps = [[abs(s) for s in strides[facts.reduced :] if s] for strides in facts.space.strides]
+    return any(of != sorted(of) for of in steps)
+
+
+def _in_neighbours(facts: RowFacts) -> Iterator[tuple[int, RowFacts]]:
+    """The facts where neighbouring rows are those that are neighbours in one operand, which differs between all rows;
+    with that operand, the first one of each order.
+    """
     space, kept = facts.space, range(facts.reduced, len(facts.space.shape))
-    near = sorted(kept, key=lambda d: abs(space.strides[access][d]))
-    return replace(facts, space=space.with_first([*range(facts.reduced), *near]))
+    orders: dict[tuple[int, ...], int] = {}
+    for i, strides in enumerate(space.strides):
+        if all(strides[d] for d in kept):
+            orders.setdefault(tuple(sorted(kept, key=lambda d: abs(strides[d]))), i)
+    for near, i in orders.items():
+        yield i, replace(facts, space=space.with_first([*range(facts.reduced), *near]))

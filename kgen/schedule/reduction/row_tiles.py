@@ -12,7 +12,6 @@ from itertools import permutations
 
 from kgen.records import dataclass
 from kgen.schedule.reduction.facts import RowFacts
-from kgen.schedule.target import SECTOR
 
 Dims = tuple[int, ...]  #: kept dimensions of a space, in an order
 
@@ -40,7 +39,8 @@ def row_tiles(facts: RowFacts, places: int) -> Iterator[RowTiles]:
     for i in facts.varying(range(len(facts.itemsizes))):
         if order := _neighbours(facts, i):
             near.setdefault(order, i)
-    few = {_neighbours(facts, i) for i in facts.written if places * facts.itemsizes[i] < least}
+    sizes = {i: facts.itemsizes[i] * (facts.width if facts.is_consecutive(i) else 1) for i in facts.written}
+    few = {_neighbours(facts, i) for i, size in sizes.items() if places * size < least}
     for (order, first), (other, second) in permutations(near.items(), 2):
         if order not in few and other[0] not in _head(facts, order, places)[0]:
             yield _tiles(facts, first, second, order, other, places)
@@ -53,10 +53,10 @@ def _tiles(facts: RowFacts, first: int, second: int, order: Dims, other: Dims, p
 
 
 def _neighbours(facts: RowFacts, access: int) -> Dims:
-    """The kept dimensions by how near neighbours are in an operand, where these share sectors; else none."""
+    """The kept dimensions by how near neighbours are in an operand, where these share what memory moves at once."""
     steps = {d: abs(facts.step_along(access, d)) for d in range(facts.reduced, len(facts.space.shape))}
     order = tuple(sorted((d for d, step in steps.items() if step), key=steps.__getitem__))
-    return order if order and steps[order[0]] * facts.itemsizes[access] < SECTOR else ()
+    return order if order and steps[order[0]] * facts.itemsizes[access] < facts.tuning.traffic.burst else ()
 
 
 def _head(facts: RowFacts, order: Dims, places: int) -> tuple[Dims, int]:

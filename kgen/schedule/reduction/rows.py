@@ -32,9 +32,10 @@ from kgen.schedule.target import WARP
 from kgen.schedule.trace import reaches
 
 
-def rows_in_order(facts: RowFacts, threads: int | None = None) -> Choice:
-    """The schedule of rows in the order of the space.  ``threads``: that share a row; None where rules decide."""
-    traversal = RowTraversal(facts, threads)
+def rows_in_order(facts: RowFacts, threads: int | None = None, *, stages: bool = False) -> Choice:
+    """The schedule of rows in the order of the space.  ``threads``: that share a row; None where rules decide.
+    ``stages``: whether these take dense rows out of shared memory."""
+    traversal = RowTraversal(facts, threads, stages)
     schedule = _Rows(facts, traversal).schedule()
     width = facts.width if facts.along else None
     reasons = row_reasons(schedule, facts.step, width, plain=facts.is_plain)
@@ -190,7 +191,8 @@ def row_mapping(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
     row_bytes = width * (facts.bytes_of(traversal.own) + facts.bytes_written)
     if traversal.threads is not None:
         vectors = -(-width // (group * traversal.threads))
-        return filled(one_row_mapping(traversal.threads, vectors, tuning=tuning), row_bytes, tuning)
+        found = one_row_mapping(traversal.threads, vectors, tuning=tuning)
+        return filled(found, row_bytes, many=_are_many(facts, found), tuning=tuning)
     found = _mapping_by_length(facts, traversal)
     if not found.vectors and _may_split(facts):
         return _of_spans(facts)
@@ -201,7 +203,14 @@ def row_mapping(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
         return found
     if facts.segment and found.vectors and found.cluster == 1:
         found = in_powers(found, -(-width // group), facts.segment // group, tuning)
-    return filled(found, row_bytes, tuning)
+    return filled(found, row_bytes, many=_are_many(facts, found), tuning=tuning)
+
+
+def _are_many(facts: RowFacts, mapping: ThreadMapping) -> bool:
+    """Whether there are many threads, of which a warp or less shares a row."""
+    if mapping.threads > WARP:
+        return False
+    return not facts.bounded or reaches(facts.rows * mapping.threads, facts.tuning.rows.many_threads)
 
 
 def _mapping_by_length(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:

@@ -85,6 +85,24 @@ def stage(facts: RowFacts, walking: Sequence[int], group: int) -> StagedRows | N
     return found and StagedRows(lying.dense, lying.spaced, group, anchor, threads, vectors, *found)
 
 
+def stage_dense(facts: RowFacts, walking: Sequence[int], group: int, threads: int) -> StagedRows | None:
+    """How ``threads`` share rows of which the dense ones are staged, and others are read in place.
+
+    None where vectors move rows in place as well, or rows are too short or too long for that.
+    """
+    lying = replace(_Lying.of(facts, walking), spaced=frozenset())
+    tuning, width = facts.tuning.staging, facts.space.shape[0]
+    while width % group:
+        group //= 2
+    size = width * max((facts.itemsizes[i] for i in lying.dense), default=0)
+    fits = size >= tuning.shortest_across and width <= threads * tuning.shared_elements
+    if group > 1 or not fits or not facts.written <= lying.dense | lying.across:
+        return None
+    vectors = -(-width // threads)
+    found = _blocks(facts, lying, threads, threads * vectors)
+    return found and StagedRows(lying.dense, lying.spaced, group, None, threads, vectors, *found)
+
+
 def _threads(facts: RowFacts, elements: int) -> int:
     """Threads that share a row of so many elements."""
     tuning, threads = facts.tuning.staging, 1

@@ -62,11 +62,14 @@ def one_row_mapping(threads: int, vectors: int, cluster: int = 1, tuning: Rows =
     return ThreadMapping(threads, vectors, cluster, threads if threads > WARP else max(threads, tuning.short_block))
 
 
-def filled(mapping: ThreadMapping, row_bytes: int, tuning: Rows = H200.rows) -> ThreadMapping:
-    """The mapping with blocks large enough to move ``block_bytes``.  ``row_bytes``: read and written per row."""
+def filled(mapping: ThreadMapping, row_bytes: int, *, many: bool, tuning: Rows = H200.rows) -> ThreadMapping:
+    """The mapping with blocks large enough to move ``block_bytes``.  ``row_bytes``: read and written per row.
+
+    ``many``: whether there are so many threads that the rate at which blocks begin may bound them.
+    """
     block, threads = mapping.block, mapping.threads
     while threads <= WARP and block < tuning.filled_block and block // threads * row_bytes < tuning.block_bytes:
-        block *= 2
+        block = tuning.filled_block if many else 2 * block
     return replace(mapping, block=block)
 
 

@@ -12,17 +12,21 @@ from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.few import few_rows
 from kgen.schedule.reduction.peel import choose_anchor
 from kgen.schedule.reduction.schedule import segment_stores
-from kgen.schedule.reduction.staging import StagedRows, stage
+from kgen.schedule.reduction.staging import StagedRows, stage, stage_dense
 from kgen.schedule.schedule import AccessKind, AccessSchedule
 from kgen.schedule.target import LONG
 
 
 @dataclass(frozen=True)
 class RowTraversal:
-    """Operands are given as numbers of accesses.  ``threads``: that share a row; None where other rules decide."""
+    """Operands are given as numbers of accesses.  ``threads``: that share a row; None where other rules decide.
+
+    ``stages``: whether these take dense rows out of shared memory.
+    """
 
     facts: RowFacts
     threads: int | None = None
+    stages: bool = False
 
     @cached_property
     def consecutive(self) -> tuple[int, ...]:
@@ -65,7 +69,7 @@ class RowTraversal:
     @cached_property
     def sharing(self) -> int | None:
         """Threads that share a row, of few elements too; None where the length of rows or segments alone decides."""
-        return None if self.facts.segment else self.threads or few_rows(self.facts)
+        return None if self.facts.segment or self.stages else self.threads or few_rows(self.facts)
 
     @cached_property
     def vector(self) -> int:
@@ -106,6 +110,8 @@ class RowTraversal:
     def short(self) -> StagedRows | None:
         """How rows would be staged through shared memory, None where that does not pay."""
         may = self.facts.along and self.facts.reduced == 1 and self.sharing is None
+        if may and self.stages and self.threads:
+            return stage_dense(self.facts, self.consecutive, self.vector, self.threads)
         return stage(self.facts, self.consecutive, self.vector) if may else None
 
     @cached_property

@@ -139,6 +139,17 @@ def _tiles_of_rows(number: int) -> Way:
     return Way(f"in tiles, {number}", patches, tuning={**_UNSTAGED, "traffic": {"slow": 0}}, only=_BY_ROWS)
 
 
+def _dense_rows_staged(number: int) -> Way:
+    """Dense rows are staged, by several numbers of threads a row; others are read in place."""
+
+    def cheapest(usual: Choice, others: Iterable[Choice], *_: Any) -> Choice:
+        staged = [c for c in others if isinstance(c.schedule, RowSchedule) and c.schedule.stages]
+        return staged[number % len(staged)] if staged else usual
+
+    patches = {"kgen.schedule.reduction.row_orders._cheapest": cheapest}
+    return Way(f"dense rows staged, {number}", patches, tuning={**_UNSTAGED, "traffic": {"slow": 0}}, only=_BY_ROWS)
+
+
 # --- columns ---------------------------------------------------------------------------------------------------
 
 
@@ -270,6 +281,7 @@ WAYS: tuple[Way, ...] = (
     _rows("shifted, read again", 128, held=False, **_SHIFTED),
     *(_rows(f"held by {n}, in one step", n, _ONE_STEP, held=True) for n in (8, 32, 128)),
     *(_tiles_of_rows(n) for n in (0, 3, 7)),
+    *(_dense_rows_staged(n) for n in (0, 3)),
     Way("staged", tuning=_STAGED, only=_BY_ROWS),
     _rows("split", 32, held=False, **_SPLIT),
     _rows("split, peeled", 64, held=False, **_SPLIT, **_PEELED),
