@@ -257,6 +257,11 @@ class Staging:
     longest_odd: int = 176
     #: Elements of the longest row that one thread takes alone.
     elements: int = 32
+    #: Elements of a thread from which on it has the registers of so many threads on an SM, where it reads operands
+    #: across rows ahead of rows with gaps: else the compiler waits for each load of these (quantised rows of 26 140 us,
+    #: 69; of 3 61, 68).
+    crowded_elements: int = 16
+    crowded_threads: int = 512
     #: Elements per thread where several share a row.  Not 32: rows are often slightly longer than a power of two.
     shared_elements: int = 36
     #: Threads that share a row at most where operands run across rows: a warp should read a sector or more of these.

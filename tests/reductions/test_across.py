@@ -19,6 +19,14 @@ def test_reads_across_come_first(width: int) -> None:
     assert 0 < body.index("b_row[") < body.index("load_rows<") < body.index("__syncthreads();") < body.rindex("a_row")
 
 
+def test_loads_of_rows_with_gaps_have_registers() -> None:
+    """Without them, a thread waits for each, because what it has read across rows fills its registers."""
+    a, b = (kgen.spec((1024, 26, 1024), "f32", strides=s) for s in ((26624, 1024, 1), (27, 1, 27648)))
+    source = kgen.jit(TEXT).source(a, b, arch="sm_90")
+    assert "// Rows with gaps, staged through shared memory: b." in source
+    assert "__launch_bounds__(256, 2)\n" in source
+
+
 @pytest.mark.parametrize("width", [2, 3, 8, 33])
 def test_results(width: int) -> None:
     """Of small integers, so that sums are exact; the last block has fewer rows."""

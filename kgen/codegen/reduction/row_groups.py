@@ -127,6 +127,8 @@ def blocks_per_sm(schedule: RowSchedule, *, halves: bool = False) -> int:
         return tuning.persistent.blocks_per_sm
     if schedule.gathered and schedule.vectors > 1 and schedule.threads < WARP:
         return tuning.rows.crowded_threads // schedule.block
+    if _reads_gaps_behind_others(schedule):
+        return max(tuning.staging.crowded_threads // schedule.block, 1)
     few = len(schedule.accesses) <= tuning.rows.few_accesses and schedule.block == tuning.rows.segmented_block
     if schedule.segment_threads and few:
         return tuning.rows.segmented_blocks
@@ -136,6 +138,12 @@ def blocks_per_sm(schedule: RowSchedule, *, halves: bool = False) -> int:
         return 0
     threads = tuning.rows.split_resident_threads if schedule.split else tuning.columns.resident_threads
     return max(threads // schedule.block, 1)
+
+
+def _reads_gaps_behind_others(schedule: RowSchedule) -> bool:
+    """Whether each thread has read many elements across rows when it reads rows with gaps."""
+    long = schedule.resident >= schedule.target.tuning.staging.crowded_elements
+    return long and schedule.threads == 1 and schedule.crosses and any(t.kind == "spaced" for t in schedule.accesses)
 
 
 def loads_first(operands: Operands, loads: Iterable[int], written: int) -> bool:
