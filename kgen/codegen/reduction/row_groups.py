@@ -158,3 +158,17 @@ def loads_first(operands: Operands, loads: Iterable[int], written: int) -> bool:
     alone = schedule.rows == 1 and schedule.anchor is None and not special
     read = sum(operands.operand(t).dtype.size for t in loads)
     return alone and schedule.vectors > 2 and written >= read and schedule.segment_vectors == 1
+
+
+def row_width(schedule: RowSchedule) -> str:
+    """The number of elements of a row."""
+    if is_known(schedule) or is_exact(schedule):
+        return f"{schedule.resident}"
+    return "width" if schedule.rows > 1 and not schedule.stages else "layout.width"
+
+
+def guards_rows(facts: Facts) -> bool:
+    """Whether only threads with rows may write: the others compute as well, on what is staged for no row."""
+    accesses = zip(facts.schedule.accesses, facts.step.accesses, strict=True)
+    beside = bool(facts.step.graph.scattered) or any(t.kind == "gather" and a.writes for t, a in accesses)
+    return facts.schedule.stages and beside

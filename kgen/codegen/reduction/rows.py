@@ -28,11 +28,13 @@ from kgen.codegen.reduction.row_groups import (
     blocks_per_sm,
     exchange_lanes,
     fills_rows,
+    guards_rows,
     is_exact,
     is_known,
     loads_first,
     resident_accesses,
     rounded_groups,
+    row_width,
     start_of_group,
     stores_words,
     walked_at_once,
@@ -178,7 +180,7 @@ class RowKernel:
         across = self.loads_across()
         persistent, pointers = self.persistent(), self.pointers()
         from_row = "" if schedule.anchor is None else "head + "
-        end = self.width if schedule.anchor is None else "end"
+        end = row_width(self.facts.schedule) if schedule.anchor is None else "end"
         return RowsContext(
             template="reduction/row_reduce.cu.j2",
             name=self.facts.name,
@@ -196,7 +198,7 @@ class RowKernel:
             split=schedule.split,
             layout=self.facts.layout("rows"),
             packs=moves_packs(self.operands) or (schedule.group > 1 and any(varying_accesses(self.facts.step))),
-            width=self.width,
+            width=row_width(self.facts.schedule),
             end="" if is_known(schedule) else end,
             begin=("first + " if schedule.split else from_row) + start_of_group(schedule, ""),
             last="last" if schedule.split else end,
@@ -212,7 +214,7 @@ class RowKernel:
             pointers=pointers,
             peel=None if self.edges is None else self.edges.facts(schedule.group),
             staged=staging(self.operands, self.places),
-            guards_rows=self.guards_rows,
+            guards_rows=guards_rows(self.facts),
             persistent=persistent,
             fetched=fetched,
             values=values,
@@ -340,14 +342,6 @@ class RowKernel:
     # --- facts of a row ---------------------------------------------------------------------------------
 
     @property
-    def width(self) -> str:
-        """The number of elements of a row."""
-        schedule = self.facts.schedule
-        if is_known(schedule) or is_exact(schedule):
-            return f"{schedule.resident}"
-        return "width" if schedule.rows > 1 and not schedule.stages else "layout.width"
-
-    @property
     def fills(self) -> bool:
         """Whether rounds check only a thread's last group against the row's end."""
         return self.facts.schedule.fills or self.loads_first or fills_rows(self.facts)
@@ -364,13 +358,6 @@ class RowKernel:
         stores = [n for n in self.parts.varying_stores if not self.facts.step.is_sum(n)]
         written = sum(self.facts.step.graph.ops[n].dtype.size for n in stores)
         return loads_first(self.operands, self.loads, written)
-
-    @property
-    def guards_rows(self) -> bool:
-        """Whether only threads with rows may write: the others compute as well, on what is staged for no row."""
-        accesses = zip(self.facts.schedule.accesses, self.facts.step.accesses, strict=True)
-        beside = bool(self.facts.step.graph.scattered) or any(t.kind == "gather" and a.writes for t, a in accesses)
-        return self.facts.schedule.stages and beside
 
     def loads_across(self) -> tuple[Read, ...]:
         """The loads of operands that run across staged rows, where a thread has one row and no other thread shares it:

@@ -106,8 +106,8 @@ def _rows(name: str, threads: int, more: Patches | None = None, *, held: bool, c
 # --- how operands move along rows ------------------------------------------------------------------------------
 
 
-def _one_by_one(facts: RowFacts, threads: int | None) -> RowTraversal:
-    return RowTraversal(replace(facts, target=replace(facts.target, vector_bytes=1)), threads)
+def _one_by_one(facts: RowFacts, *more: Any) -> RowTraversal:
+    return RowTraversal(replace(facts, target=replace(facts.target, vector_bytes=1)), *more)
 
 
 def _anchored(facts: RowFacts, walking: Sequence[int], group: int) -> Any:
