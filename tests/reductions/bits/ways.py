@@ -128,26 +128,25 @@ _ONE_STEP: Patches = {
 }
 
 
-def _tiles_of_rows(number: int) -> Way:
-    """Blocks take rows that are neighbours in two operands; there are several such tiles."""
+def _one_of(name: str, number: int, wanted: Callable[[RowSchedule], bool]) -> Way:
+    """Of the orders of rows that are compared, one of those that are wanted, where there are any."""
 
     def cheapest(usual: Choice, others: Iterable[Choice], *_: Any) -> Choice:
-        tiled = [c for c in others if isinstance(c.schedule, RowSchedule) and c.schedule.chunk]
-        return tiled[number % len(tiled)] if tiled else usual
+        found = [c for c in others if isinstance(c.schedule, RowSchedule) and wanted(c.schedule)]
+        return found[number % len(found)] if found else usual
 
     patches = {"kgen.schedule.reduction.row_orders._cheapest": cheapest}
-    return Way(f"in tiles, {number}", patches, tuning={**_UNSTAGED, "traffic": {"slow": 0}}, only=_BY_ROWS)
+    return Way(f"{name}, {number}", patches, tuning={**_UNSTAGED, "traffic": {"slow": 0}}, only=_BY_ROWS)
+
+
+def _tiles_of_rows(number: int) -> Way:
+    """Blocks take rows that are neighbours in two operands; there are several such tiles."""
+    return _one_of("in tiles", number, lambda schedule: schedule.chunk > 0)
 
 
 def _dense_rows_staged(number: int) -> Way:
     """Dense rows are staged, by several numbers of threads a row; others are read in place."""
-
-    def cheapest(usual: Choice, others: Iterable[Choice], *_: Any) -> Choice:
-        staged = [c for c in others if isinstance(c.schedule, RowSchedule) and c.schedule.stages]
-        return staged[number % len(staged)] if staged else usual
-
-    patches = {"kgen.schedule.reduction.row_orders._cheapest": cheapest}
-    return Way(f"dense rows staged, {number}", patches, tuning={**_UNSTAGED, "traffic": {"slow": 0}}, only=_BY_ROWS)
+    return _one_of("dense rows staged", number, lambda schedule: schedule.stages)
 
 
 # --- columns ---------------------------------------------------------------------------------------------------
