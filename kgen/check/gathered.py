@@ -141,18 +141,16 @@ def _unchanged(ctx: Context, number: int, taken: Taken, index: Places) -> int:
 
 
 def _load(ctx: Context, op: Op, access: IndexMap, taken: Taken, index: Places) -> int:
-    operand = ctx.arrays.operands[access.operand]
     shape = shape_at(op, taken, index)
-    places = [ctx.builder.const(0, INT64)] * len(operand.shape)
+    places = [ctx.builder.const(0, INT64)] * len(ctx.arrays.operands[access.operand].shape)
     for axis, item in enumerate(taken.axes):
         own = access.axes[axis]
         if own is None or item == SPREAD:
             continue
         if item is None:
-            if operand.shape[own] != 1:
-                at = taken.left.index(axis)
-                right = at - len(taken.left) if at >= taken.lead else at - len(shape)
-                places[own] = _coordinate(ctx, shape, right)
+            at = taken.left.index(axis)
+            right = at - len(taken.left) if at >= taken.lead else at - len(shape)
+            places[own] = _coordinate(ctx, shape, right)
         else:
             places[own] = at_place(ctx, index.places[item], len(taken.left) - taken.lead)
     attr = Gather(access.operand, taken.outside)

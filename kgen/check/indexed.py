@@ -242,7 +242,7 @@ def _of_buffer(ctx: Context, op: Op, access: IndexMap, own: Own) -> int:
     """An indexed load of a buffer, which has no views: an element for each place."""
     places = [ctx.builder.const(0, INT64)] * len(ctx.arrays.operands[access.operand].shape)
     for axis, at in enumerate(access.axes):
-        if at is not None and op.shape[axis] != 1:
+        if at is not None:
             right = axis - len(op.shape)
             ones: list[Dim] = [1] * (-right - 1)
             along: Shape = (op.shape[axis], *ones)
@@ -275,8 +275,6 @@ def _coordinate(ctx: Context, op: Op, own: Own, shape: Shape) -> int:
 
     def along(right: int) -> int:
         """The coordinate along an axis of the result, counted from the right."""
-        if shape[right] == 1:
-            return extent_op(ctx, 0)
         ones: list[Dim] = [1] * (-right - 1)
         return builder.op("index", (), dtype=INT64, shape=(shape[right], *ones), attr=right)
 

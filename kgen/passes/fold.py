@@ -15,7 +15,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kgen.dtypes import DType
+from kgen.dtypes import INT64, DType
 from kgen.ir.builder import Builder
 from kgen.ir.graph import CastMode, Graph, Op
 from kgen.literals import fmod
@@ -47,6 +47,8 @@ def fold(kernel: Graph) -> Graph:
 
 
 def _fold(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
+    if op.name == "index" and op.shape[0] == 1:
+        return builder.const(0, INT64)
     values = [constant(a) for a in args]
     if not values or any(v is None for v in values):
         return None

@@ -123,6 +123,21 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Array], tuple[Array, ...]]] = {
         lambda x, i, y: added(a := added(x, i, y), i + 1, a),
         (SHORTS.astype("float32"), np.array([0, 1, 2, 0, 1, 2, 0, 0]), some(8)),
     ),
+    "places beyond an axis of one element, of what is at computed places": (
+        "out = concat(x, y, axis=0)[i][:, j]",
+        lambda x, y, i, j: np.concatenate([x, y])[i] * ((j == 0) | (j == -1))[:, None],
+        (some(3, 1, 8), some(5, 1, 8), INDEX, np.array([0, 1, -1, 3, -2])),
+    ),
+    "places beyond an axis of one element, of a part of a temporary": (
+        "let t = x + 2; t[i] += 3; out = t[::-1][:, :, 0][:, j]",
+        lambda x, i, j: added(x + 2, i, np.array(3))[::-1, :, 0] * ((j == 0) | (j == -1)),
+        (some(3, 1, 8), np.array([1, 1, 0]), np.array([0, 1, -1, 3, -2])),
+    ),
+    "numbers as places along axes, of which one has one element": (
+        "out = x[i, j, i]",
+        lambda x, i, j: np.zeros((), "float32"),
+        (some(3, 1, 8), np.array(1), np.array(2)),
+    ),
 }
 
 
