@@ -180,8 +180,8 @@ def select_variant(typed: Specialised, sizes: Sizes, operands: Operands, source:
 def prepared(base: Specialised, ahead: Ahead) -> Specialised:
     """A variant whose kernels read what another kernel prepares."""
     if isinstance(ahead, int):
-        own = base.graph.stored_buffers  # the others come last
-        kept = tuple(o for n, o in enumerate(base.graph.operands) if o.role != "buffer" or n in own)
+        last = max(base.graph.stored_buffers, default=-1)  # the program's own; others come behind
+        kept = tuple(o for n, o in enumerate(base.graph.operands) if o.role != "buffer" or n <= last)
         kernel = replace(base.graph, operands=kept)
         operands, steps = cut(kernel, chained=base.chained, stored=(ahead,))
         graph = replace(kernel, operands=operands)

@@ -152,3 +152,14 @@ def test_variants_that_take_too_long_are_not_decided(seed: int, monkeypatch: pyt
     whole = of_seed(seed)
     assert (found.specialised.graph, found.schedules) == (whole.specialised.graph, whole.schedules)
     assert few < len(decided) - few
+
+
+@pytest.mark.filterwarnings("ignore::kgen.LintWarning")
+def test_a_buffer_that_nothing_reads_is_no_operand_in_front_of_others() -> None:
+    """Of a temporary that the program does not use: values may be stored ahead all the same."""
+    x, i = np.arange(128.0).reshape(8, 16), np.array([1, 5, 3])
+    text = "let t = max(y, axis=0)[j]; out = max(x * 2 + 1, axis=1)[i]"
+    (runs,) = run_every_way([(text, {"x": x.astype(np.float16), "y": x, "i": i, "j": i})], only=("as chosen", "stored"))
+    assert {run.name for run in runs} == {"as chosen", "stored"}
+    for run in runs:
+        np.testing.assert_array_equal(run.results[0], (x * 2 + 1).max(1)[i])
