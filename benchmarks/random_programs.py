@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+from kgen import KgenError, LintWarning, jit, spec
 from kgen.dtypes import BY_NAME
 from tests.fuzz import generate, reductions
 from tests.fuzz.arrays import Recipe
@@ -173,8 +176,21 @@ def _of_a_fuzzer(rng: Random, kind: str, shape: tuple[int, ...]) -> tuple[str, d
             call = generate.generate(seed, exact=True, shape=shape)
             text, recipes, others = call.text, call.inputs, bool(call.params or call.inout)
         if not others and all(isinstance(recipe, Recipe) for recipe in recipes.values()):
-            return text, {name: _of_a_recipe(recipe) for name, recipe in recipes.items()}
+            operands = {name: _of_a_recipe(recipe) for name, recipe in recipes.items()}
+            if _is_accepted(text, operands):
+                return text, operands
     raise AssertionError("no program has arrays only")
+
+
+def _is_accepted(text: str, operands: Mapping[str, Operand]) -> bool:
+    """Whether a program keeps the rules of dtypes: those of fuzzers may add an fp8 to an integer."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LintWarning)
+        try:
+            jit(text).meta(**{name: spec(o.shape, o.dtype, o.strides) for name, o in operands.items()})
+        except KgenError:
+            return False
+    return True
 
 
 def _of_a_recipe(recipe: Recipe) -> Operand:
