@@ -135,15 +135,18 @@ class Fuser:
     def _units(self, stores: Sequence[int], merged: frozenset[int], separate: frozenset[int]) -> list[Unit]:
         """One unit for each store and each buffer.  Two kinds of stores share one: those without reductions that have
         the same shape and operands, and ``merged`` updates that can walk the same space.  What fills a buffer of the
-        program shares none with updates: a kernel between them may read that buffer, and what they update."""
+        program, or an output that is updated after, shares none with updates: a kernel between them may read what they
+        update."""
         units: list[Unit] = []
-        alike: dict[tuple[Shape, int, int | None, bool], list[int]] = {}
+        alike: dict[tuple[Shape, int, int | None, bool, bool], list[int]] = {}
+        refills = any(self.stored.values())
         together: dict[KernelSpace, list[int]] = {}
         for store in stores:
             read = self.read[store]
             if read is not None and store not in merged:
                 reads = read if self.separates else 0
-                key = (self.ops[store].shape, reads, self.refilled(store), store in self.filling)
+                late = refills and self._updates_argument(store)
+                key = (self.ops[store].shape, reads, self.refilled(store), store in self.filling, late)
                 alike.setdefault(key, []).append(store)
                 continue
             body = self.builder.alone(store, separate=store in separate)
@@ -181,6 +184,10 @@ class Fuser:
         """The operand that a sink writes at computed places after another kernel has written all of it."""
         attr = self.ops[sink].attr
         return attr.operand if isinstance(attr, Scatter) and self.stored.get(attr.operand) else None
+
+    def _updates_argument(self, store: int) -> bool:
+        attr = self.ops[store].attr
+        return isinstance(attr, IndexMap | Scatter) and attr.operand in self.updated
 
     def _in_rows(self, together: dict[KernelSpace, list[int]]) -> dict[KernelSpace, list[int]]:
         """The same, with updates that reduce nothing in the space of those that reduce, where it has their axes."""

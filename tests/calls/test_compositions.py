@@ -133,6 +133,16 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Array], tuple[Array, ...]]] = {
         lambda x, i, j: added(x + 2, i, np.array(3))[::-1, :, 0] * ((j == 0) | (j == -1)),
         (some(3, 1, 8), np.array([1, 1, 0]), np.array([0, 1, -1, 3, -2])),
     ),
+    "an argument that is updated after an output was, by what it held": (
+        "inout p; out = z; out[0:, :] max= p; p = z",
+        lambda p, z: np.maximum(z, p),
+        (ROWS - 1, ROWS[::-1] + 1),
+    ),
+    "the same, where the argument is updated in parts, and other outputs begin as the same": (
+        "inout p, q; let h = z; out = h; out[0:, :] += p * q; p[0:, :] = h; q = h",
+        lambda p, q, z: z + p * q,
+        (ROWS - 1, ROWS + 1, ROWS[::-1] + 2),
+    ),
     "numbers as places along axes, of which one has one element": (
         "out = x[i, j, i]",
         lambda x, i, j: np.zeros((), "float32"),
