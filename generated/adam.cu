@@ -526,8 +526,7 @@ static int choose_step1(const Array* arrays, Choice* choice)
     const int status = find_space(arrays, accesses, 4, 3, &choice->space);
     if (status != KGEN_SUCCESS || arrays[1].size == 0) return status;
     const bool is_run = space.rank == 1 && are_consecutive(space, 4);
-    const bool is_aligned = (arrays[1].address | arrays[2].address | arrays[3].address |
-        arrays[0].address) % 16 == 0;
+    const bool is_aligned = (arrays[1].address | arrays[2].address | arrays[3].address | arrays[0].address) % 16 == 0;
     if (is_run && is_aligned && space.shape[0] < 2147483648) {
         choice->launch = launch_adam_contiguous_any<unsigned int, adam_contiguous>;
     } else if (is_run && is_aligned) {

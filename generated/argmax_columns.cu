@@ -677,8 +677,8 @@ static int launch_argmax_columns_columns_split(const Arguments& a, const Space& 
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(kgen_ceil_div(shape[1], 4), 16);
     const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 64), kgen_ceil_div((396 - kgen_max(row_blocks, 1)) + 1,
-            kgen_max(row_blocks, 1))), 1);
+        kgen_max(kgen_min(kgen_ceil_div(width, 64),
+            kgen_ceil_div((396 - kgen_max(row_blocks, 1)) + 1, kgen_max(row_blocks, 1))), 1);
     const long long span = kgen_ceil_div(width, most_spans * 64) * 64;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = (row_blocks * spans) * 64;
@@ -690,8 +690,8 @@ static int launch_argmax_columns_columns_split(const Arguments& a, const Space& 
     };
     const Scratch scratch1 = {a.scratch};
     const Scratch scratch2 = {a.scratch + kgen_ceil_div(partials * 8, 256) * 256};
-    const Scratch scratch3 = {a.scratch + (kgen_ceil_div(partials * 8, 256) * 256) + (kgen_ceil_div(partials * 4,
-        256) * 256)};
+    const Scratch scratch3 =
+        {a.scratch + (kgen_ceil_div(partials * 8, 256) * 256) + (kgen_ceil_div(partials * 4, 256) * 256)};
     if (const int status = zero(argmax_columns_zero, scratch3, row_blocks * 4, a.stream)) return status;
     return launch(argmax_columns_columns_split, row_blocks, spans, 256, true, a.stream,
                   a.x_ptr, a.at_ptr, a.top_ptr, scratch1, scratch2, scratch3, layout);
@@ -703,13 +703,13 @@ static long long scratch_of_argmax_columns_columns_split(const Space& space)
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(kgen_ceil_div(shape[1], 4), 16);
     const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 64), kgen_ceil_div((396 - kgen_max(row_blocks, 1)) + 1,
-            kgen_max(row_blocks, 1))), 1);
+        kgen_max(kgen_min(kgen_ceil_div(width, 64),
+            kgen_ceil_div((396 - kgen_max(row_blocks, 1)) + 1, kgen_max(row_blocks, 1))), 1);
     const long long span = kgen_ceil_div(width, most_spans * 64) * 64;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = (row_blocks * spans) * 64;
-    return ((kgen_ceil_div(partials * 8, 256) * 256) + (kgen_ceil_div(partials * 4,
-        256) * 256)) + (kgen_ceil_div(row_blocks * 4, 256) * 256);
+    return ((kgen_ceil_div(partials * 8, 256) * 256) + (kgen_ceil_div(partials * 4, 256) * 256))
+        + (kgen_ceil_div(row_blocks * 4, 256) * 256);
 }
 
 const Operand OPERANDS[] = {

@@ -611,8 +611,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {26, 5000, 8, 32}, {1280000, 256, 32, 1});
     if (status != KGEN_SUCCESS || arrays[2].size == 0) return status;
     choices[0].launch = launch_axpy_reversed_boxes_32x128_4d;
-    choices[0].space = {4, {32, 8, 26, 5000}, {{1, 32, 1280000, 256}, {1, 32, 1280000, 256}, {1040000, 130000, 1,
-        26}}};
+    choices[0].space = {4, {32, 8, 26, 5000}, {{1, 32, 1280000, 256}, {1, 32, 1280000, 256}, {1040000, 130000, 1, 26}}};
     return mark_unaligned(arrays, OPERANDS, {0, 1, 2});
 }
 

@@ -710,8 +710,8 @@ static int launch_batch_stats_channels_last_columns_split(const Arguments& a, co
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(kgen_ceil_div(shape[1], 4), 8);
     const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 128), kgen_ceil_div((396 - kgen_max(row_blocks, 1)) + 1,
-            kgen_max(row_blocks, 1))), 1);
+        kgen_max(kgen_min(kgen_ceil_div(width, 128),
+            kgen_ceil_div((396 - kgen_max(row_blocks, 1)) + 1, kgen_max(row_blocks, 1))), 1);
     const long long span = kgen_ceil_div(width, most_spans * 128) * 128;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = (row_blocks * spans) * 32;
@@ -734,8 +734,8 @@ static long long scratch_of_batch_stats_channels_last_columns_split(const Space&
     const long long width = shape[0];
     const long long row_blocks = kgen_ceil_div(kgen_ceil_div(shape[1], 4), 8);
     const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 128), kgen_ceil_div((396 - kgen_max(row_blocks, 1)) + 1,
-            kgen_max(row_blocks, 1))), 1);
+        kgen_max(kgen_min(kgen_ceil_div(width, 128),
+            kgen_ceil_div((396 - kgen_max(row_blocks, 1)) + 1, kgen_max(row_blocks, 1))), 1);
     const long long span = kgen_ceil_div(width, most_spans * 128) * 128;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = (row_blocks * spans) * 32;

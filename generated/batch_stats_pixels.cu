@@ -705,8 +705,8 @@ static int launch_batch_stats_pixels_columns_3_split(const Arguments& a, const S
     const long long width = shape[0];
     const long long row_blocks = 1;
     const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 12288), kgen_ceil_div((264 - kgen_max(row_blocks, 1)) + 1,
-            kgen_max(row_blocks, 1))), 1);
+        kgen_max(kgen_min(kgen_ceil_div(width, 12288),
+            kgen_ceil_div((264 - kgen_max(row_blocks, 1)) + 1, kgen_max(row_blocks, 1))), 1);
     const long long span = kgen_ceil_div(width, most_spans * 12288) * 12288;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = (row_blocks * spans) * 3;
@@ -727,8 +727,8 @@ static long long scratch_of_batch_stats_pixels_columns_3_split(const Space& spac
     const long long width = shape[0];
     const long long row_blocks = 1;
     const long long most_spans =
-        kgen_max(kgen_min(kgen_ceil_div(width, 12288), kgen_ceil_div((264 - kgen_max(row_blocks, 1)) + 1,
-            kgen_max(row_blocks, 1))), 1);
+        kgen_max(kgen_min(kgen_ceil_div(width, 12288),
+            kgen_ceil_div((264 - kgen_max(row_blocks, 1)) + 1, kgen_max(row_blocks, 1))), 1);
     const long long span = kgen_ceil_div(width, most_spans * 12288) * 12288;
     const long long spans = kgen_ceil_div(width, span);
     const long long partials = (row_blocks * spans) * 3;

@@ -495,8 +495,8 @@ static int launch_black_scholes_contiguous_any(const Arguments& a, const Space& 
     const long long* const shape = space.shape;
     const long long n = shape[0];
     return launch(kernel, kgen_ceil_div(n, 512), 1, 256, true, a.stream,
-                  a.spot_ptr, a.strike_ptr, a.years_ptr, a.call_price_ptr, a.put_price_ptr, a.volatility_v,
-                      a.rate_v, (Count)n);
+                  a.spot_ptr, a.strike_ptr, a.years_ptr, a.call_price_ptr, a.put_price_ptr, a.volatility_v, a.rate_v,
+                      (Count)n);
 }
 
 const Operand OPERANDS[] = {
@@ -521,8 +521,8 @@ static int choose_step1(const Array* arrays, Choice* choice)
     const int status = find_space(arrays, accesses, 5, 2, &choice->space);
     if (status != KGEN_SUCCESS || arrays[3].size == 0) return status;
     const bool is_run = space.rank == 1 && are_consecutive(space, 5);
-    const bool is_aligned = (arrays[3].address | arrays[4].address | arrays[0].address | arrays[1].address |
-        arrays[2].address) % 16 == 0;
+    const bool is_aligned =
+        (arrays[3].address | arrays[4].address | arrays[0].address | arrays[1].address | arrays[2].address) % 16 == 0;
     if (is_run && is_aligned && space.shape[0] < 2147483648) {
         choice->launch = launch_black_scholes_contiguous_any<unsigned int, black_scholes_contiguous>;
     } else if (is_run && is_aligned) {

@@ -670,8 +670,7 @@ static int launch_cross_entropy_by_label_reduce_long_split(const Arguments& a, c
     const Scratch scratch2 = {a.scratch + kgen_ceil_div(partials * 8, 256) * 256};
     if (const int status = zero(cross_entropy_by_label_zero, scratch2, row_blocks * 4, a.stream)) return status;
     return launch(cross_entropy_by_label_reduce_long_split, row_blocks, spans, 512, true, a.stream,
-                  a.logits_ptr, a.label_ptr, a.loss_ptr, a.logits_shape, a.logits_size1, scratch1, scratch2,
-                      layout);
+                  a.logits_ptr, a.label_ptr, a.loss_ptr, a.logits_shape, a.logits_size1, scratch1, scratch2, layout);
 }
 
 static long long scratch_of_cross_entropy_by_label_reduce_long_split(const Space& space)

@@ -1021,11 +1021,11 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (status == KGEN_SUCCESS) status = check_layout(arrays[8], 9, {1024, 32, 128}, {4096, 128, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[9], 10, {512, 16, 8, 128}, {16384, 1024, 128, 1});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[10], 11, {512, 16, 8, 128}, {16384, 1024, 128, 1});
-    if (status != KGEN_SUCCESS || (arrays[8].size == 0 && arrays[9].size == 0 &&
-        arrays[10].size == 0)) return status;
+    if (status != KGEN_SUCCESS || (arrays[8].size == 0 && arrays[9].size == 0 && arrays[10].size == 0)) return status;
     choices[0].launch = launch_fused_qk_norm_rope_cache_quant_reduce_regs64;
-    choices[0].space = {3, {64, 48, 1024}, {{0, 0, 1}, {0, 0, 1}, {0, 0, 0}, {0, 0, 0}, {1, 128, 6144}, {1, 128,
-        6144}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}}};
+    choices[0].space = {3, {64, 48, 1024},
+        {{0, 0, 1}, {0, 0, 1}, {0, 0, 0}, {0, 0, 0}, {1, 128, 6144}, {1, 128, 6144}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0},
+        {1, 0, 0}}};
     return mark_unaligned(arrays, OPERANDS, {0, 1, 2, 3, 8, 9, 10});
 }
 
@@ -1056,9 +1056,8 @@ extern "C" int fused_qk_norm_rope_cache_quant_launch(const kgen_array* qkv_array
                                                      cudaStream_t stream)
 {
     using namespace kgen_fused_qk_norm_rope_cache_quant;
-    const kgen_array* const given[] = {qkv_array, q_weight_array, k_weight_array, cos_sin_cache_array,
-        positions_array, slot_mapping_array, k_scale_array, v_scale_array, query_array, key_cache_array,
-        value_cache_array};
+    const kgen_array* const given[] = {qkv_array, q_weight_array, k_weight_array, cos_sin_cache_array, positions_array,
+        slot_mapping_array, k_scale_array, v_scale_array, query_array, key_cache_array, value_cache_array};
     Array arrays[11];
     Choice choices[1] = {};
     int status = decide(given, arrays, choices);
@@ -1131,9 +1130,8 @@ extern "C" int fused_qk_norm_rope_cache_quant_workspace_size(const kgen_array* q
                                                              size_t* bytes)
 {
     using namespace kgen_fused_qk_norm_rope_cache_quant;
-    const kgen_array* const given[] = {qkv_array, q_weight_array, k_weight_array, cos_sin_cache_array,
-        positions_array, slot_mapping_array, k_scale_array, v_scale_array, query_array, key_cache_array,
-        value_cache_array};
+    const kgen_array* const given[] = {qkv_array, q_weight_array, k_weight_array, cos_sin_cache_array, positions_array,
+        slot_mapping_array, k_scale_array, v_scale_array, query_array, key_cache_array, value_cache_array};
     Array arrays[11];
     Choice choices[1] = {};
     const int status = decide(given, arrays, choices);

@@ -1423,8 +1423,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
         n1 <= n0 &&
         n1 == 1 &&
         n1 * n0 >= 2147483648) {
-        choices[0].launch = launch_gelu_any_rows_contiguous_any2<unsigned long long,
-            gelu_any_rows_contiguous_64bit2>;
+        choices[0].launch = launch_gelu_any_rows_contiguous_any2<unsigned long long, gelu_any_rows_contiguous_64bit2>;
         choices[0].space = {1, {n1 * n0}, {{n1}, {n1}, {0}}};
         return mark_unaligned(arrays, OPERANDS, {0, 2});
     }

@@ -849,8 +849,8 @@ static int launch_layernorm_persistent_reduce_regs131072_persistent(const Argume
     };
     const Scratch scratch1 = {a.scratch};
     if (const int status = zero(layernorm_persistent_zero, scratch1, 4, a.stream)) return status;
-    return launch(layernorm_persistent_reduce_regs131072_persistent, kgen_min(row_blocks, kgen_max(clusters,
-        1) * 8), 1, 256, true, a.stream,
+    return launch(layernorm_persistent_reduce_regs131072_persistent,
+        kgen_min(row_blocks, kgen_max(clusters, 1) * 8), 1, 256, true, a.stream,
                   a.x_ptr, a.weight_ptr, a.bias_ptr, a.y_ptr, a.eps_v, scratch1, layout, (unsigned int)rows);
 }
 

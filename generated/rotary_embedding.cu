@@ -765,9 +765,10 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (status == KGEN_SUCCESS) status = check_layout(arrays[3], 4, {64, 8, 128}, {1024, 128, 1});
     if (status != KGEN_SUCCESS || (arrays[2].size == 0 && arrays[3].size == 0)) return status;
     choices[0].launch = launch_rotary_embedding_horizontal;
-    choices[0].space = {6, {64, 32, 64, 64, 8, 64}, {{1, 128, 4096, 0, 0, 0}, {1, 128, 4096, 0, 0, 0}, {0, 0, 1, 0,
-        0, 0}, {1, 128, 4096, 0, 0, 0}, {1, 128, 4096, 0, 0, 0}, {0, 0, 0, 1, 128, 1024}, {0, 0, 0, 1, 128, 1024},
-        {0, 0, 0, 0, 0, 1}, {0, 0, 0, 1, 128, 1024}, {0, 0, 0, 1, 128, 1024}}};
+    choices[0].space = {6, {64, 32, 64, 64, 8, 64},
+        {{1, 128, 4096, 0, 0, 0}, {1, 128, 4096, 0, 0, 0}, {0, 0, 1, 0, 0, 0}, {1, 128, 4096, 0, 0, 0},
+        {1, 128, 4096, 0, 0, 0}, {0, 0, 0, 1, 128, 1024}, {0, 0, 0, 1, 128, 1024}, {0, 0, 0, 0, 0, 1},
+        {0, 0, 0, 1, 128, 1024}, {0, 0, 0, 1, 128, 1024}}};
     return mark_unaligned(arrays, OPERANDS, {1, 2, 3});
 }
 

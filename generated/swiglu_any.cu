@@ -1029,8 +1029,7 @@ static int choose_step1(const Array* arrays, Choice* choice)
     } else if (space.rank <= 4 && is_small) {
         choice->launch = launch_swiglu_any_strided_any<4, int, unsigned int, swiglu_any_strided_4d>;
     } else if (space.rank <= 8) {
-        choice->launch = launch_swiglu_any_strided_any<8, long long, unsigned long long,
-            swiglu_any_strided_8d_64bit>;
+        choice->launch = launch_swiglu_any_strided_any<8, long long, unsigned long long, swiglu_any_strided_8d_64bit>;
     } else {
         return KGEN_NOT_COVERED;
     }

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from kgen.codegen import names
 from kgen.codegen.kernels import Entry
+from kgen.codegen.lines import wrapped
 from kgen.codegen.templates import environment
 from kgen.launcher.interface import Interface
-from kgen.launcher.text import wrapped
 from kgen.lowering import Covered, Lowered
 from kgen.program import Program, Weak
 from kgen.records import dataclass
@@ -73,6 +72,6 @@ class Binding:
 
 
 def rendered(name: str, binding: Binding, context: object) -> str:
-    """The text of a template, which sees both.  Long lines are wrapped, but for those with comments and texts."""
+    """The text of a template, which sees both.  Lines of Python end in brackets only."""
     text = environment().get_template(f"bindings/{name}.j2").render(m=binding, k=context)
-    return "\n".join(line if re.search(r'^#|//|"', line) else wrapped(line) for line in text.split("\n"))
+    return wrapped(text, brackets=1 if name.endswith(".py") else 0)

@@ -71,11 +71,6 @@ class KernelText(Protocol):
         """Threads per block."""
         ...
 
-    @property
-    def packs(self) -> bool:
-        """Whether operands move as packs."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class ModuleContext:
@@ -88,7 +83,6 @@ class ModuleContext:
     banner: tuple[str, ...]
     headers: tuple[str, ...]
     namespace: str
-    uses_pack: bool
     helpers: tuple[str, ...]
     elements: tuple[ElementContext, ...]
     kernels: tuple[KernelText, ...]

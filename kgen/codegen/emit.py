@@ -19,6 +19,7 @@ from kgen.codegen.family import FamilyOf, Unit, Written
 from kgen.codegen.helpers import ARRAY_SHAPE, OVERLAP, SMALL_BLOCK, helper_texts, in_order
 from kgen.codegen.kernels import Entry
 from kgen.codegen.layouts import labels_of
+from kgen.codegen.lines import wrapped
 from kgen.codegen.templates import environment
 from kgen.partition.step import Step
 from kgen.records import dataclass
@@ -82,7 +83,6 @@ def text_of_sets(base: str, banner: Sequence[str], sets: Sequence[ModuleContext]
         banner=tuple(map(names.comment, banner)),
         headers=tuple(sorted({header for one in sets for header in one.headers})),
         namespace=names.namespace(base),
-        uses_pack=any(one.uses_pack for one in sets),
         helpers=tuple(dict.fromkeys(helper for one in sets for helper in one.helpers)),
         elements=(),
         kernels=(),
@@ -93,7 +93,7 @@ def text_of_sets(base: str, banner: Sequence[str], sets: Sequence[ModuleContext]
 def _rendered(file: ModuleContext, sets: Sequence[ModuleContext]) -> str:
     texts = tuple(text.rstrip() for text in helper_texts(file.helpers))
     context = FileContext(file, texts, tuple(sets), SMALL_BLOCK)
-    return environment().get_template("module.cu.j2").render(m=context)
+    return wrapped(environment().get_template("module.cu.j2").render(m=context))
 
 
 def _context(lines: Sequence[str], namespace: str, functions: _Functions, kernels: Sequence[Written]) -> ModuleContext:
@@ -108,7 +108,6 @@ def _context(lines: Sequence[str], namespace: str, functions: _Functions, kernel
         banner=tuple(names.comment(line) for line in lines),
         headers=tuple(sorted(set(functions.headers))),
         namespace=namespace,
-        uses_pack=any(k.context.packs for k in kernels),
         helpers=tuple(dict.fromkeys(helpers)),
         elements=tuple(functions.contexts),
         kernels=tuple(k.context for k in kernels),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kgen.codegen.lines import wrapped
 from kgen.codegen.templates import environment
 from kgen.dtypes import DType
 from kgen.launcher.interface import Interface
-from kgen.launcher.text import wrapped
 from kgen.records import dataclass
 
 
@@ -40,7 +40,7 @@ def dispatch_text(base: str, sets: Sequence[str], interface: Interface) -> str:
     """Host code that follows the texts of all sets."""
     made = DispatchContext(base, tuple(sets), interface)
     text = environment().get_template("launcher/dispatch.cu.j2").render(m=made)
-    return "\n".join(map(wrapped, text.split("\n")))
+    return wrapped(text)
 
 
 def set_name(base: str, dtypes: Mapping[str, DType]) -> str:

@@ -10,12 +10,11 @@ from functools import cache
 from kgen import resources
 from kgen.codegen import names
 from kgen.codegen.context import ModuleContext
+from kgen.codegen.lines import wrapped
 from kgen.codegen.templates import environment
 from kgen.launcher.context import AnyLayoutLauncher, ShapedLauncher, dtype_rows
 from kgen.records import dataclass
 from kgen.schedule.expressions import C_FUNCTIONS
-
-_COLUMNS = 116  #: of a line
 
 #: The files with helper functions, in the order of a text.
 _FILES = ("arrays", "merge", "layout", "batches", "copies", "clusters", "launch", "scratch", "messages")
@@ -58,22 +57,7 @@ class _Set:
 
 def _code(launcher: AnyLayoutLauncher | ShapedLauncher) -> str:
     rendered = environment().get_template(launcher.template).render(m=launcher).rstrip("\n")
-    return "\n".join(map(wrapped, rendered.split("\n")))
-
-
-def wrapped(line: str) -> str:
-    """A line that is too long as several, broken after commas, ``&&`` and ``|``."""
-    if len(line) <= _COLUMNS:
-        return line
-    indent = " " * (len(line) - len(line.lstrip()))
-    first, *rest = re.split(r"(?<=,) |(?<=&&) |(?<=\|) ", line.strip())
-    lines = [indent + first]
-    for part in rest:
-        if len(lines[-1]) + len(part) + 1 <= _COLUMNS:
-            lines[-1] += f" {part}"
-        else:
-            lines.append(f"{indent}    {part}")
-    return "\n".join(lines)
+    return wrapped(rendered)
 
 
 def _needed(code: str) -> list[str]:

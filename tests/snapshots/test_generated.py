@@ -8,13 +8,20 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import kgen
+from benchmarks import random_programs
 from kgen.cli.compile_ import command
 from tests.snapshots.cases import CASES, EXAMPLES, GENERATED, ROOT, Case
 
 MAX_COLUMNS = 120
+_DECLARED = re.compile(
+    r"\b(?:const )?(?:auto|Pack<[^>]*>|(?:unsigned )?\w+)[&*]? (?:__restrict__ )?(?!short|char|int)(\w+)(?= =|[,;)])"
+)
+HOST = "\n// --- Host code"  # where the launcher begins
 
 
 def made(case: Case, folder: Path) -> str:
@@ -61,21 +68,39 @@ def test_text(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_nothing_unused(case: Case) -> None:
     """Every local variable, parameter, helper, struct and header of a file is used; a struct may have more members."""
-    text, _, launcher = case.path.read_text(encoding="utf-8").partition("\n// --- Host code")
+    text, _, launcher = case.path.read_text(encoding="utf-8").partition(HOST)
     functions = re.findall(r"^static [^=;]*?\b(\w+)\(", launcher, re.MULTILINE)
     assert len(functions) > 10
     for name in functions:  # compilers warn of unused variables and parameters of the host
         assert len(re.findall(rf"\b{name}\b", launcher)) > 1, name
+    assert unused(text) == []
+
+
+@pytest.mark.parametrize(
+    "first", [112000, *(pytest.param(n, marks=pytest.mark.whole) for n in range(112100, 112900, 100))]
+)
+@pytest.mark.filterwarnings("ignore::kgen.LintWarning")
+def test_random_programs(first: int) -> None:
+    """The same of programs that nobody chose; only a program's own lines, in comments, may be long."""
+    for seed in range(first, first + 100):
+        program = random_programs.program(seed)
+        kernel = kgen.jit(program.text, name=f"seed{seed}")
+        specs: dict[str, Any] = {name: kgen.spec(a.shape, a.dtype, a.strides) for name, a in program.operands.items()}
+        text = kernel.source(arch="sm_90", **specs)
+        assert unused(text.partition(HOST)[0]) == [], seed
+        assert [line for line in text.split("\n") if len(line) > MAX_COLUMNS and "//" not in line] == [], seed
+
+
+def unused(text: str) -> list[str]:
+    """The names of device code that nothing uses."""
     code = re.sub(r"//.*|\"[^\"\n]*\"", "", text)
     functions_only = re.sub(r"^(?:template <[^\n]*>\n)?struct .*?^};$", "", code, flags=re.DOTALL | re.MULTILINE)
+    found: list[str] = []
     for function in re.split(r"\n}\n", functions_only):
-        declared = re.findall(
-            r"\b(?:const )?(?:auto|Pack<[^>]*>|(?:unsigned )?\w+)[&*]? (?:__restrict__ )?(\w+)(?= =|[,;)])", function
-        )
-        for name in declared:
-            assert len(re.findall(rf"\b{name}\b", function)) > 1, (name, function)
+        declared = _DECLARED.findall(function)
+        found += [name for name in declared if len(re.findall(rf"\b{name}\b", function)) < 2]
     helpers = re.findall(r"^static __device__ __forceinline__ [\w ]+?\s+(\w+)\(", code, re.MULTILINE)
-    for helper in [*helpers, *re.findall(r"^struct (?:alignas\(\w+\) )?(\w+)", code, re.MULTILINE)]:
-        assert len(re.findall(rf"\b{helper}\b", code)) > 1, helper
-    for header, used in {"cuda_fp16.h": "half", "cuda_bf16.h": "bfloat16", "cuda_fp8.h": "fp8"}.items():
-        assert (header in code) == bool(re.search(used, code.replace(header, ""))), header
+    structs = re.findall(r"^struct (?:alignas\(\w+\) )?(\w+)", code, re.MULTILINE)
+    found += [name for name in (*helpers, *structs) if len(re.findall(rf"\b{name}\b", code)) < 2]
+    used = {"cuda_fp16.h": "half", "cuda_bf16.h": "bfloat16", "cuda_fp8.h": "fp8"}
+    return [*found, *(h for h, word in used.items() if (h in code) != bool(re.search(word, code.replace(h, ""))))]

@@ -90,8 +90,3 @@ class BoxContext(KernelHead):
     writes: tuple[OperandContext, ...]
     call: tuple[str, ...]
     uses_index: bool
-
-    @property
-    def packs(self) -> bool:
-        """Whether operands move as packs."""
-        return self.group > 1 or any(loop.group > 1 for loop in self.staged)

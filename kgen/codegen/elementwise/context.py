@@ -104,11 +104,6 @@ class KernelContext(KernelHead):
     backward: bool = False
 
     @property
-    def packs(self) -> bool:
-        """Whether operands move as packs."""
-        return self.group > 1 and bool(self.reads or self.writes)
-
-    @property
     def shifts(self) -> bool:
         """Whether operands are read in shifted blocks."""
         return any(t.shifted for t in self.reads)
@@ -205,13 +200,6 @@ class GroupContext(KernelHead):
     is_part: bool = False
     backward: bool = False
 
-    @property
-    def packs(self) -> bool:
-        """Whether operands move as packs."""
-        return bool(self.transposed) or (
-            self.group > 1 and bool(self.reads or self.runs or self.writes or self.gathered)
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class PairContext(KernelHead):
@@ -237,11 +225,6 @@ class PairContext(KernelHead):
     packed: tuple[str, ...]
     types: str = ""
     is_part: bool = False
-
-    @property
-    def packs(self) -> bool:
-        """Whether operands move as packs."""
-        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,11 +255,6 @@ class BatchContext(KernelHead):
     types: str = ""
     is_part: bool = False
 
-    @property
-    def packs(self) -> bool:
-        """Whether operands move as packs."""
-        return True
-
 
 @dataclass(frozen=True, slots=True)
 class PartContext:
@@ -295,11 +273,6 @@ class HorizontalContext(KernelHead):
     types: str = ""
     is_part: bool = False
 
-    @property
-    def packs(self) -> bool:
-        """Whether operands move as packs."""
-        return any(part.text.packs for part in self.parts)
-
 
 @dataclass(frozen=True, slots=True)
 class EntryContext:
@@ -312,4 +285,3 @@ class EntryContext:
     call: tuple[str, ...]
 
     template = "entry.cu.j2"
-    packs = False

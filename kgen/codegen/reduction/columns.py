@@ -171,7 +171,6 @@ class ColumnKernel:
             is_64bit=schedule.index_bits == 64,
             split=schedule.split,
             layout=self.facts.layout("columns"),
-            packs=True,
             coordinates=group_coordinates(schedule, {0, *self.places.uses.kept}),
             column=first_column(schedule),
             live="number < layout.groups" + (" && column < layout.columns" if schedule.chunk else ""),

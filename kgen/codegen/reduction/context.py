@@ -8,13 +8,12 @@ from kgen.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReductionHead(KernelHead):
-    """What the contexts of reductions begin with.  ``packs``: whether operands move as packs.
+    """What the contexts of reductions begin with.
 
     ``in_one_segment``: whether several groups of a thread are in one segment.
     """
 
     layout: LayoutContext
-    packs: bool
     is_64bit: bool
 
     @property

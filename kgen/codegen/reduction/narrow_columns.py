@@ -125,7 +125,6 @@ class NarrowKernel(ColumnKernel):
             is_64bit=schedule.index_bits == 64,
             split=schedule.split,
             layout=self.facts.layout("columns"),
-            packs=True,
             coordinates=row_coordinates(schedule, self.places.uses.kept, "blockIdx.x"),
             pointers=pointers,
             loops=schedule.loops,

@@ -103,7 +103,8 @@ class Registers:
 
     def is_picked(self, access: int) -> bool:
         """Whether elements are extracted from 32-bit words."""
-        return self.operands.schedule.group > 1 and self.extractor(access) != ""
+        several = self.operands.schedule.group > 1 and not self.operands.is_one(access)
+        return several and self.extractor(access) != ""
 
     def extractor(self, access: int) -> str:
         """The function that takes an element out of a word; empty where the compiler does so."""

@@ -171,7 +171,6 @@ class ResidentColumnKernel:
             nearest=self.nearest,
             entries=self.entries,
             layout=self.facts.layout("columns"),
-            packs=schedule.group > 1,
             is_64bit=schedule.index_bits == 64,
             coordinates=row_coordinates(schedule, {0, *uses.kept}, "number"),
             number="c0" if schedule.kept > 1 else "number" if schedule.index_bits == 64 else "(int)number",

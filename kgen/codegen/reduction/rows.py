@@ -42,7 +42,7 @@ from kgen.codegen.reduction.row_groups import (
 from kgen.codegen.reduction.row_values import RowValues
 from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.reduction.segments import Segments
-from kgen.codegen.reduction.staging import moves_packs, staged_helpers, staging
+from kgen.codegen.reduction.staging import staged_helpers, staging
 from kgen.codegen.reduction.two_steps import TwoSteps, place_steps, two_steps
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.ir.graph import IndexMap
@@ -197,7 +197,6 @@ class RowKernel:
             is_64bit=schedule.index_bits == 64,
             split=schedule.split,
             layout=self.facts.layout("rows"),
-            packs=moves_packs(self.operands) or (schedule.group > 1 and any(varying_accesses(self.facts.step))),
             width=row_width(self.facts.schedule),
             end="" if is_known(schedule) else end,
             begin=("first + " if schedule.split else from_row) + start_of_group(schedule, ""),

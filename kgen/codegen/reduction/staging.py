@@ -102,12 +102,6 @@ def _moves_singly(operands: Operands, access: int) -> bool:
     return operands.planned(access).alignment < 16 and operands.operand(access).dtype.size < WORD
 
 
-def moves_packs(operands: Operands) -> bool:
-    """Whether some staged operand is not aligned, and moves by vectors of elements."""
-    staged = [i for i, t in enumerate(operands.schedule.accesses) if t.kind == "staged" and t.alignment < 16]
-    return not all(_moves_singly(operands, i) for i in staged)
-
-
 def _arrays(operands: Operands, staged: list[int]) -> tuple[dict[int, str], list[Declared]]:
     """The array in shared memory of each operand, and the arrays' declarations.
 

@@ -22,6 +22,7 @@ def streaming_accesses(
         for i in facts.varying(range(len(accesses)))
         if facts.step.accesses[i].reads
         and not facts.step.accesses[i].writes
+        and group > 1
         and accesses[i].kind == "vector"
         and accesses[i].restrict
         and accesses[i].alignment == group * facts.itemsizes[i] == facts.target.vector_bytes
