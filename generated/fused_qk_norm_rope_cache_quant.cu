@@ -379,12 +379,11 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
     wait_for_earlier_kernels();
     const float k_scale_v = k_scale_ptr[0];
     const float v_scale_v = v_scale_ptr[0];
-    const long long positions_v = positions_ptr[c0 * layout.positions_stride[0]
-        + c1 * layout.positions_stride[1]];
+    const long long positions_v = positions_ptr[c0 * layout.positions_stride[0] + c1 * layout.positions_stride[1]];
     const long long index1 = c0;
     const long long index0 = c1;
-    const long long slot_mapping_v = slot_mapping_ptr[c0 * layout.positions_stride[0]
-        + c1 * layout.positions_stride[1]];
+    const long long slot_mapping_v =
+        slot_mapping_ptr[c0 * layout.positions_stride[0] + c1 * layout.positions_stride[1]];
     // let key = head - num_heads
     const long long key_v = wrap_sub(index1, (long long)num_heads_v);
     // let is_query = key < 0

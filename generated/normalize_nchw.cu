@@ -74,7 +74,7 @@ static __device__ __forceinline__ float divide_moderate(float a, float b)
     if (!UseReciprocal) {
         return a / b;
     }
-    const float near = reciprocal_approx(b), r = fmaf(near, -fmaf(near, b, -1.0f), near);
+    const float estimate = reciprocal_approx(b), r = fmaf(estimate, -fmaf(estimate, b, -1.0f), estimate);
     const float q = a * r;
     return fmaf(fmaf(-q, b, a), r, q);
 }
@@ -162,9 +162,7 @@ normalize_nchw_rows_3d(const unsigned char* image_ptr,
             normalize_nchw_element<true>(image_vec.at[j], mu_v, sigma_v, out_vec.at[j]);
         }
         // Otherwise the elements are divided one by one.
-        if (is_moderate(mu_v) &&
-            is_moderate(sigma_v) &&
-            sigma_v != 0) {
+        if (is_moderate(mu_v) && is_moderate(sigma_v) && sigma_v != 0) {
             *reinterpret_cast<Pack<__half, 16, 16>*>(out_ptr + out_at + i) = out_vec;
             return;
         }

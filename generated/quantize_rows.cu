@@ -83,10 +83,10 @@ static __device__ __forceinline__ float divide(float a, float b, float r, bool& 
         return a / b;
     }
     // 2^-66 <= |q| < 2^119: no step underflows or overflows (P. Markstein, 1990).
-    const float q = a * r, near = fmaf(fmaf(-q, b, a), r, q);
+    const float q = a * r, rounded = fmaf(fmaf(-q, b, a), r, q);
     const bool is_zero = a == 0;
     is_exact = is_exact & ((2 * __float_as_uint(q) - 0x3d000000u < 0xb9000000u) | is_zero);
-    return is_zero ? q : near;  // -0 / b is -0; the fma would give +0
+    return is_zero ? q : rounded;  // -0 / b is -0; the fma would give +0
 }
 
 // a / b, rounded to nearest (P. Markstein, 1990).  r = reciprocal(b) is computed once a row.

@@ -160,9 +160,9 @@ static __device__ __forceinline__ float reciprocal_approx(float b)
 // normal number for the largest b.
 static __device__ __forceinline__ float divide_by_large(float a, float b)
 {
-    const float dividend = 0.25f * a, divisor = 0.25f * b, near = reciprocal_approx(divisor);
-    const float q = dividend * near, rest = fmaf(-q, divisor, dividend), nearer = fmaf(rest, near, q);
-    return fabsf(rest) > 0.0f ? fmaf(fmaf(-nearer, divisor, dividend), near, nearer) : q;  // not infinite
+    const float dividend = 0.25f * a, divisor = 0.25f * b, estimate = reciprocal_approx(divisor);
+    const float q = dividend * estimate, rest = fmaf(-q, divisor, dividend), refined = fmaf(rest, estimate, q);
+    return fabsf(rest) > 0.0f ? fmaf(fmaf(-refined, divisor, dividend), estimate, refined) : q;  // not infinite
 }
 
 // One element.

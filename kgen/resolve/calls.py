@@ -10,6 +10,7 @@ from kgen.dtypes import BY_NAME
 from kgen.functions import FUNCTIONS, KEYWORDS, MODES, Function
 from kgen.literals import LiteralError, evaluate
 from kgen.source import Span
+from kgen.spec import counted
 from kgen.syntax.tree import Call, Def, Keyword, Name, Number, Tuple, TypeName
 
 _LONGEST = 60  # characters of a name in a message
@@ -243,7 +244,7 @@ def _signature(name: str, given: int, function: Function) -> str:
 
 def _counts(arity: tuple[int, ...]) -> str:
     if len(arity) == 1:
-        return f"{arity[0]} argument{'s' if arity[0] != 1 else ''}"
+        return counted(arity[0], "argument")
     if len(arity) == 2:
         return f"{arity[0]} or {arity[1]} arguments"
     return f"{arity[0]} to {arity[-1]} arguments"

@@ -5,7 +5,7 @@ static __device__ __forceinline__ float divide_moderate(float a, float b)
     if (!UseReciprocal) {
         return a / b;
     }
-    const float near = reciprocal_approx(b), r = fmaf(near, -fmaf(near, b, -1.0f), near);
+    const float estimate = reciprocal_approx(b), r = fmaf(estimate, -fmaf(estimate, b, -1.0f), estimate);
     const float q = a * r;
     return fmaf(fmaf(-q, b, a), r, q);
 }

@@ -2,10 +2,10 @@
 template <typename T>
 static __device__ __forceinline__ T float_floor_mod(T a, T b)
 {
-    const T near = a / b;
+    const T quotient = a / b;
     T r;
-    if (fabs(near) < (T)(sizeof(T) == 4 ? 0x1p21 : 0x1p50)) {  // its floor is right, or one too many
-        const T whole = floor(near);
+    if (fabs(quotient) < (T)(sizeof(T) == 4 ? 0x1p21 : 0x1p50)) {  // its floor is right, or one too many
+        const T whole = floor(quotient);
         r = whole == 0 ? a : fma(-whole, b, a);
     } else {
         r = fmod(a, b);

@@ -4,7 +4,7 @@ static __device__ __forceinline__ T load_streaming(const void* from)
 {
     static_assert(sizeof(T) == 16, "one access");
 #if defined(__CUDA_ARCH__)
-    uint4 words;  // by volatile assembly, which stays behind the wait for earlier kernels; __ldcs may be moved
+    uint4 words;  // by volatile assembly, which is not moved above the wait for earlier kernels, as __ldcs is
     asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
                  : "l"(__cvta_generic_to_global(from)));

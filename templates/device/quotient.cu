@@ -4,8 +4,8 @@ template <bool UseReciprocal>
 static __device__ __forceinline__ float quotient(float a, float b, float r)
 {
     if (UseReciprocal) {
-        const float near = a * r;
-        return fmaf(-fmaf(near, b, -a), r, near);
+        const float estimate = a * r;
+        return fmaf(-fmaf(estimate, b, -a), r, estimate);
     }
     return a / b;
 }

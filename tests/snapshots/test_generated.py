@@ -89,6 +89,7 @@ def test_random_programs(first: int) -> None:
         text = kernel.source(arch="sm_90", **specs)
         assert unused(text.partition(HOST)[0]) == [], seed
         assert [line for line in text.split("\n") if len(line) > MAX_COLUMNS and "//" not in line] == [], seed
+        assert re.findall(r"(?<! x)(?<! of) 1 (?:elements|columns|rows|threads)", text) == [], seed
 
 
 def unused(text: str) -> list[str]:

@@ -23,6 +23,7 @@ from kgen.ir.graph import Operand
 from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.schedule import Schedule
+from kgen.spec import counted
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,7 @@ class ElementWriter:
     @property
     def dimensions(self) -> str:
         """How many there are, for comments."""
-        return (
-            "Rank dimensions" if self.unit.is_body else f"{self.schedule.rank} dimension{'s'[: self.schedule.rank - 1]}"
-        )
+        return "Rank dimensions" if self.unit.is_body else counted(self.schedule.rank, "dimension")
 
     @property
     def types(self) -> str:

@@ -26,6 +26,7 @@ from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.ops import BRANCHING
 from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule
+from kgen.spec import counted
 
 
 def describe_columns(facts: Facts) -> Described:
@@ -328,7 +329,7 @@ class ColumnKernel:
             fewest, most = (schedule.threads * n for n in (self.counts[-1], self.counts[0]))
             text.append(f"A column has {most if fewest == most else f'{fewest} to {most}'} elements.")
         elif not schedule.loops:
-            text.append(f"A column has at most {schedule.threads * (2 * schedule.vectors - 1)} elements.")
+            text.append(f"A column has at most {counted(schedule.threads * (2 * schedule.vectors - 1), 'element')}.")
         text += [*alignments(self.operands), *multiples(schedule)]
         return tuple(names.comment(line) for line in [*text, *no_overlap_comment(self.facts.step, schedule)])
 

@@ -8,6 +8,7 @@ from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.row_groups import blocks_per_sm
 from kgen.codegen.reduction.staging import staged_operands
 from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.spec import counted
 
 
 def bound_comment(schedule: RowSchedule, blocks: int) -> list[str]:
@@ -34,7 +35,7 @@ def row_comment(operands: Operands, *, fills: bool, walks_once: bool) -> tuple[s
         least = most - schedule.row_threads * schedule.group + 1
         up_to = "" if exact else f"{least} to " if fills else "up to "
         most += schedule.group - 1 if schedule.anchor is not None and not schedule.stages else 0
-        what = f"Rows of {up_to}{most} elements, kept in registers: {rows}{share}."
+        what = f"Rows of {up_to}{counted(most, 'element')}, kept in registers: {rows}{share}."
     elif schedule.split:
         what = f"Rows of any length, each shared by several blocks: {share} and block."
     elif walks_once:

@@ -13,9 +13,6 @@ from kgen.codegen.reduction.operands import Operands
 from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import RowSchedule
 
-#: Columns of the text of an element that fits one line with the variable that it initialises.
-LONGEST_ELEMENT = 72
-
 
 @dataclass(slots=True)
 class Uses:
@@ -103,9 +100,7 @@ class RowPlaces:
 
     def row_element(self, access: int) -> str:
         """A row's one element of an operand."""
-        pointer, terms = self.operands.pointer(access), self.row_offset(access) or ["0"]
-        between = f"\n{' ' * 8}+ " if len(pointer) + sum(map(len, terms)) > LONGEST_ELEMENT else " + "
-        return f"{pointer}[{between.join(terms)}]"
+        return f"{self.operands.pointer(access)}[{' + '.join(self.row_offset(access) or ['0'])}]"
 
     def base_of(self, access: int) -> str:
         planned = self.operands.planned(access)

@@ -38,6 +38,7 @@ from kgen.codegen.spelling import Expr, register_type
 from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import WARP, RowSchedule
 from kgen.schedule.target import WORD
+from kgen.spec import counted
 
 
 def describe_resident_columns(facts: Facts) -> Described:
@@ -376,7 +377,7 @@ class ResidentColumnKernel:
         up_to = "" if is_exact(schedule) else f"{least} to " if self.fills and schedule.threads > 1 else "up to "
         share = f"{schedule.threads} threads for each" if schedule.threads > 1 else "a thread for each"
         text = [
-            f"Columns of {up_to}{schedule.resident} elements, kept in registers: {schedule.rows} a block, "
+            f"Columns of {up_to}{counted(schedule.resident, 'element')}, kept in registers: {schedule.rows} a block, "
             f"{each}{share}." + (" Indices are 64-bit." if schedule.index_bits == 64 else ""),
             f"Launch: ceil(groups / {self.lanes}) blocks of {schedule.block} threads.",
         ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kgen.schedule.facts import Facts, group_size
 from kgen.schedule.schedule import Schedule
+from kgen.spec import counted
 
 
 def index_width_reason(schedule: Schedule, what: str = "every byte offset") -> str:
@@ -28,7 +29,7 @@ def vector_width_reason(schedule: Schedule, facts: Facts) -> str:
         return (
             f"contiguous: {elements} a thread, not {group}: there are few, which take long, so more threads share them"
         )
-    return f"contiguous: {schedule.group} elements a thread, so that `{widest}` moves in 16-byte accesses"
+    return f"contiguous: {counted(schedule.group, 'element')} a thread, so that `{widest}` moves in 16-byte accesses"
 
 
 def unvectorised_operands(schedule: Schedule, facts: Facts) -> tuple[str, ...]:

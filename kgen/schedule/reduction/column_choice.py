@@ -37,8 +37,9 @@ def choice_of(facts: RowFacts, group: int, mapping: ColumnMapping) -> Choice:
         columnwise=_moving(facts),
         streaming=streaming_accesses(facts, accesses, group, short=False) if streams else (),
     )
-    share = f"{mapping.threads} threads share each group" if mapping.threads > 1 else "a thread has a group"
-    what = f"columns: {mapping.lanes} threads across groups of {group} columns, {share}"
+    across, one = (f"groups of {group} columns", "group") if group > 1 else ("columns", "column")
+    share = f"{mapping.threads} threads share each {one}" if mapping.threads > 1 else f"a thread has a {one}"
+    what = f"columns: {mapping.lanes} threads across {across}, {share}"
     tiles = transposed_reasons(schedule, [facts.names[i] for i in transposed])
     return Choice(schedule, facts.space, (what, *tiles, *common_reasons(schedule)))
 

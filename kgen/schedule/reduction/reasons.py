@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kgen.ir.graph import Reduction
 from kgen.passes.online import approximable_exponentials
 from kgen.schedule.elementwise.reasons import listed
+from kgen.spec import counted
 
 if TYPE_CHECKING:
     from kgen.partition.reduction_step import ReductionStep
@@ -28,7 +29,7 @@ def row_reasons(schedule: RowSchedule, step: ReductionStep, width: int | None, *
     keep, traversal = ("keeps", "walks") if alone else ("keep", "walk")
     if schedule.vectors:
         kept = schedule.vectors * schedule.group
-        each = f"{kept} elements each: one pass over memory"
+        each = f"{counted(kept, 'element')} each: one pass over memory"
         what = f"rows: {shared} of {_length(schedule, width)} elements and {keep} it in registers, {each}"
     elif plain:
         what = f"rows: {shared} and {traversal} it once"
@@ -81,7 +82,7 @@ def resident_column_reasons(schedule: RowSchedule, step: ReductionStep, height: 
     keep = "keep" if threads > 1 else "keeps"
     what = (
         f"columns: rows of {height} elements lie side by side in memory; {lanes} threads go across {groups}, {share} "
-        f"and {keep} it in registers, {schedule.vectors} elements of a column each: one pass over memory"
+        f"and {keep} it in registers, {counted(schedule.vectors, 'element')} of a column each: one pass over memory"
     )
     return (what, *common_reasons(schedule), *_arithmetic(step))
 
