@@ -127,6 +127,10 @@ class Rows:
     #: Up to this many elements, a thread keeps values computed from them, one register each, instead of computing them
     #: twice.  With more, too few registers are left.
     kept_values: int = 36
+    #: A kept half is stored ahead of the first exchange where a launch moves from so many to so many bytes, and so many
+    #: threads or more share a row (`Sums that are stored early`).
+    stored_first: tuple[int, int] = (3 << 20, 17 << 20)
+    stored_first_threads: int = 128
     #: Like ``elements`` where several operands differ between rows, and as many bytes are written as read, up to 256
     #: threads a row (a sum of two and its rmsnorm, 16 rows of 2048 bfloat16 1.26 us, 1.58 with 32; 16384 rows 65.8 and
     #: 66.1).

@@ -73,3 +73,24 @@ def test_in_place() -> None:
 def test_operands_that_are_needed_again_are_kept_instead() -> None:
     x, r = rows(1, BF16, 3, 4096), rows(2, BF16, 3, 4096)
     assert "s_kept" not in text_of(f"s = x + r\nt = s * x\n{NORM}", x, r)
+
+
+def first_store(width: int, rows_of: int) -> bool:
+    """Whether the sum is stored ahead of the first exchange between warps."""
+    x = kgen.spec((rows_of, width), "bf16")
+    text = kgen.jit(f"s = x + r\n{NORM}").source(x, x, arch="sm_90")
+    return text.index("= s_kept[v];") < text.index("_warp_partials[")
+
+
+def test_sums_of_launches_that_l2_holds_are_stored_early() -> None:
+    """Not those of few bytes, and not where more is moved than L2 holds."""
+    assert [first_store(4096, n) for n in (16, 256, 512, 4096)] == [False, True, True, False]
+    assert not first_store(1024, 2048)  # two warps a row
+    assert [first_store(8192, n) for n in (16, 256, 4096)] == [False, True, False]
+
+
+def test_where_sums_are_stored_changes_no_bit() -> None:
+    x, r = rows(1, BF16, 256, 4096), rows(2, BF16, 256, 4096)
+    kernel = kgen.jit(f"s = x + r\n{NORM}", device="cpu")
+    for many, one in zip(kernel(x=x, r=r), kernel(x=x[:2], r=r[:2]), strict=True):
+        assert np.array_equal(many[:2].view(np.uint16), one.view(np.uint16))

@@ -212,10 +212,14 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """The work on a group of a row that computes what takes the place of loads, in half the registers."""
+    """The work on a group of a row that computes what takes the place of loads, in half the registers.
+
+    ``copied``: groups that are stored as they are kept, ahead of the rounds.
+    """
 
     work: Work
     coordinates: tuple[str, ...]
+    copied: tuple[Stored, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,8 @@ class RowKernel:
         halves = self.halves()
         rounds = self.written_rounds()
         final = self.final([n for n in self.parts.varying_stores if n not in addresses.guards])
+        if halves is not None and final is not None and self.facts.schedule.stores_first:
+            halves, final = replace(halves, copied=final.copied), replace(final, copied=())
         guarded = GuardedStores(
             self.parts, self.registers, self.gathered, addresses, self.functions, self.calls, self.values, self.writer
         ).written(self.facts.base)

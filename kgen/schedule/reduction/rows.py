@@ -31,6 +31,8 @@ from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import WARP
 from kgen.schedule.trace import reaches
 
+HALF = 2  # bytes
+
 
 def rows_in_order(facts: RowFacts, threads: int | None = None, *, stages: bool = False) -> Choice:
     """The schedule of rows in the order of the space.  ``threads``: that share a row; None where rules decide.
@@ -150,6 +152,16 @@ class _Rows:
         short = one.vectors > 0 and one.threads <= WARP
         return streaming_accesses(facts, self.accesses, self.traversal.group, short=short) if once else ()
 
+    @property
+    def stores_first(self) -> bool:
+        """Whether sums of halves that go on are stored ahead of the first exchange, during which they are on their way:
+        in launches that L2 holds, but not of the fewest rows."""
+        facts, one, tuning = self.facts, self.mapping, self.facts.tuning.rows
+        moved = facts.rows * facts.width * (self.kept_bytes + facts.bytes_written)
+        least, most = tuning.stored_first
+        may = facts.bounded and one.vectors > 0 and one.threads >= tuning.stored_first_threads
+        return may and _stores_what_goes_on(facts) and reaches(moved, least) and not reaches(moved, most)
+
     def schedule(self) -> RowSchedule:
         facts, traversal, one = self.facts, self.traversal, self.mapping
         return RowSchedule(
@@ -178,7 +190,15 @@ class _Rows:
             segment_threads=self.segments[0],
             segment_vectors=self.segments[1],
             any_length=one.vectors > 1 and not facts.along,
+            stores_first=self.stores_first,
         )
+
+
+def _stores_what_goes_on(facts: RowFacts) -> bool:
+    """Whether a value of 16 bits is stored and read on."""
+    ops = facts.step.graph.ops
+    stored = {op.args[0] for op in ops if op.name == "store" and op.dtype.size == HALF}
+    return any(n in stored and ops[n].name != "load" for op in ops if op.name != "store" for n in op.args)
 
 
 def row_mapping(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:

@@ -35,7 +35,8 @@ class RowSchedule(Schedule):
     no segments are reduced.  ``segment_vectors``: the groups that each of them has of it: one, or all of its groups.
     ``any_length``: whether rows may be shorter than what threads keep, by any number of groups.  ``chunk``: where it is
     not 0, rows are numbered through so many places along the kept dimension ``chunked`` first, with all dimensions
-    before it, then through the other dimensions, then along the next chunk.
+    before it, then through the other dimensions, then along the next chunk.  ``stores_first``: whether halves that a
+    thread keeps are stored ahead of the rounds, not with other outputs.
 
     In a column kernel, a group is ``group`` neighbouring columns.  ``threads`` of the block share it, and each reads
     ``vectors`` vectors of it at once, or keeps them in registers.  ``loops``: whether a thread may have at least two
@@ -63,6 +64,7 @@ class RowSchedule(Schedule):
     any_length: bool = False
     chunk: int = 0
     chunked: int = 0
+    stores_first: bool = False
 
     @property
     def segment(self) -> int:
