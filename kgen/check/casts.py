@@ -35,9 +35,9 @@ def cast(ctx: Context, scope: Scope, node: Cast, operand: Value) -> Typed | None
         truth = condition(ctx, value)
         return None if truth is None else Typed(BOOL, truth.id, truth.shape, node.span)
     mode = CastMode(node.mode or ("rz" if dtype.is_int else "rne"), node.saturate)
-    held = ctx.builder.ops[value.id].dtype
+    before = ctx.builder.ops[value.id].dtype
     number = value.id
-    if held is not dtype or node.saturate:
+    if before is not dtype or node.saturate:
         number = ctx.cast(number, dtype, node.span, mode)
     return ctx.unpack(number, dtype, value.shape, node.span)
 

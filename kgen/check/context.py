@@ -8,21 +8,21 @@ from typing import Protocol
 
 from kgen.check.arrays import Arrays
 from kgen.check.dims import Dims
+from kgen.check.fit import Fit
 from kgen.check.limits import Inlined, LimitedBuilder
 from kgen.check.promotion import cast_to_write, promote
 from kgen.check.values import Deferred, Literal, Rule, Typed, Value, Weak
-from kgen.check.weak import as_float, held_in, operand_in, wider
+from kgen.check.weak import as_float, computed_in, operand_in, wider
 from kgen.diagnostics import Reporter, shown
 from kgen.dtypes import COMPLEX64, DEFAULT_OF_KIND, DType, Kind
 from kgen.ir.builder import Builder
-from kgen.ir.graph import CastMode, Op, Reduction, Scalar, Shape, to_bits
+from kgen.ir.graph import CastMode, Op, Scalar, Shape, to_bits
 from kgen.records import dataclass
 from kgen.source import Span
 from kgen.syntax.tree import Expr
 
 DEFAULT_ROUNDING = CastMode("rne", False)
 TO_INTEGER = CastMode("rz", False)
-_MOST_SEEN = 64  # the most ops that a lint inspects
 
 
 class InlinePrelude(Protocol):
@@ -43,6 +43,7 @@ class Context:
     dims: Dims = field(default_factory=Dims)
     scalars: list[Scalar] = field(default_factory=list)
     arrays: Arrays = field(init=False)
+    fit: Fit = field(init=False)
     nodes: dict[int, Value] = field(default_factory=dict)  # the last value of each node of the tree, by its id
     inlined: dict[tuple[object, ...], tuple[Value | None, tuple[Value, ...]]] = field(default_factory=dict)
     taken: dict[tuple[int, int], Expr] = field(default_factory=dict)  # what each call of ``take`` is, by the rank
@@ -60,6 +61,7 @@ class Context:
 
     def __post_init__(self) -> None:
         self.arrays = Arrays(self.dims)
+        self.fit = Fit(self.dims, self.builder.ops, self.reporter.source.text)
 
     # --- errors -----------------------------------------------------------------------------------
 
@@ -134,8 +136,7 @@ class Context:
 
     def cast(self, id: int, dtype: DType, span: Span, mode: CastMode | None = None) -> int:
         """A cast op to exactly ``dtype``, or the value itself where it already has it."""
-        held = self.builder.ops[id].dtype
-        if held is dtype and mode is None:
+        if self.builder.ops[id].dtype is dtype and mode is None:
             return id
         if mode is None:
             mode = TO_INTEGER if dtype.is_int else DEFAULT_ROUNDING
@@ -226,15 +227,15 @@ class Context:
         stack: list[tuple[Deferred, DType]] = [(root, dtype)]
         while stack:
             node, wanted = stack[-1]
-            held = held_in(node, wanted)
-            below = [(a, operand_in(a, held)) for a in node.args if isinstance(a, Deferred)]
+            own = computed_in(node, wanted)
+            below = [(a, operand_in(a, own)) for a in node.args if isinstance(a, Deferred)]
             waiting = [one for one in below if one not in self._made]
             if waiting and stack[-1] not in self._made:
                 stack.extend(waiting)
                 continue
             stack.pop()
             if (node, wanted) not in self._made:
-                made = self._make(node, held)
+                made = self._make(node, own)
                 if made is None:
                     return None
                 self._made[node, wanted] = self.convert(made, wanted)
@@ -264,12 +265,12 @@ class Context:
             self.builder.ops[value.id] = replace(op, label=name)
         return value
 
-    def scalar(self, name: str, held: DType, dtype: DType, span: Span) -> Typed:
-        """A by-value argument passed as ``held``, as a value of ``dtype``."""
-        scalar = Scalar(name, held)
+    def scalar(self, name: str, passed: DType, dtype: DType, span: Span) -> Typed:
+        """A by-value argument passed as ``passed``, as a value of ``dtype``."""
+        scalar = Scalar(name, passed)
         if scalar not in self.scalars:
             self.scalars.append(scalar)
-        number = self.builder.op("scalar", (), dtype=held, shape=(), attr=self.scalars.index(scalar), span=span)
+        number = self.builder.op("scalar", (), dtype=passed, shape=(), attr=self.scalars.index(scalar), span=span)
         return self.unpack(number, dtype, (), span)
 
     def unpack(self, number: int, dtype: DType, shape: Shape, span: Span) -> Typed:
@@ -289,52 +290,11 @@ class Context:
             if isinstance(joined, int):
                 # The earlier operand that gave the axis its extent.
                 giver = next(v for v in values[:position] if len(v.shape) >= -joined and v.shape[joined] != 1)
-                self._shape_error(giver, value, joined, at)
+                message, hint = self.fit.mismatch(giver, value, joined, is_inlined=self.site is not None)
+                self.error("shape-mismatch", message, at, marks=(giver.span, value.span), hint=hint)
                 return None
             shape = joined
         return shape
-
-    def _shape_error(self, left: Value, right: Value, axis: int, at: Span) -> None:
-        here, there = self.dims.extent(left.shape[axis]), self.dims.extent(right.shape[axis])
-        shapes = self.dims.show(left.shape), self.dims.show(right.shape)
-        rank = max(len(left.shape), len(right.shape))
-        if self.site is None:
-            who = f"{self._name_of(left, 'first')} is {shapes[0]} and {self._name_of(right, 'second')} is {shapes[1]}"
-        else:
-            who = f"shapes {shapes[0]} and {shapes[1]} do not broadcast"  # the operands' own text is the prelude's
-        self.error(
-            "shape-mismatch",
-            f"{who}: dimension {rank + axis} is {here} here and {there} there",
-            at,
-            marks=(left.span, right.span),
-            hint=self._hint_of_reduction(left)
-            or self._hint_of_reduction(right)
-            or self._hint_of_rank(left, right)
-            or "broadcasting needs equal sizes or 1",
-        )
-
-    def _hint_of_rank(self, left: Value, right: Value) -> str | None:
-        """A hint for an operand whose axes are the leading axes of the other."""
-        low, high = sorted((left, right), key=lambda v: len(v.shape))
-        rank = len(low.shape)
-        pairs = zip(low.shape, high.shape, strict=False)
-        if not 0 < rank < len(high.shape) or any(self.dims.extent(a) != self.dims.extent(b) for a, b in pairs):
-            return None
-        axes = tuple(range(rank, len(high.shape)))
-        text = self.reporter.source.text[low.span.start : low.span.end]
-        call = f"`expand({text if text.isidentifier() else 'array'}, axis={axes[0] if len(axes) == 1 else axes})`"
-        return f"broadcasting aligns the last dimensions: {call} appends axes of size 1"
-
-    def _hint_of_reduction(self, value: Value) -> str | None:
-        attr = self.builder.ops[value.id].attr if isinstance(value, Typed) else None
-        if isinstance(attr, Reduction) and not attr.keepdims and value.shape:
-            return "broadcasting needs equal sizes or 1: keepdims=true keeps the reduced axis as one of size 1"
-        return None
-
-    def _name_of(self, value: Value, which: str) -> str:
-        """The text of an operand in quotes if it is short, else which operand it is."""
-        text = " ".join(self.reporter.source.text[value.span.start : value.span.end].split())
-        return f"`{text}`" if len(text) <= 24 else f"the {which} operand"
 
     def op(
         self,
@@ -350,51 +310,17 @@ class Context:
 
         ``at`` is where a shape error points, ``span`` the text of the whole expression.
         """
-        if self.reduces:
-            self._lint_reduced(values, at)
+        if self.reduces and self.site is None:
+            for reduced, operand, message in self.fit.misaligned(values):
+                hint = "keepdims=true keeps the reduced axis as one of size 1"
+                self.reporter.lint("reduced-axis", message, at, marks=(reduced.span, operand.span), hint=hint)
         shape = self.shape_of(values, at)
         if shape is None:
             return None
         number = self.builder.op(name, [v.id for v in values], shape=shape, attr=attr, span=span or at)
         return Typed(dtype, number, shape, span or at)
 
-    def _lint_reduced(self, values: Sequence[Typed], at: Span) -> None:
-        """Lint a reduction combined with its own operand: without keepdims it broadcasts along the wrong axes.
-
-        Reductions of the leading axes are right.
-        """
-        which = ("first", "second", "third")
-        for place, value in enumerate(values if self.site is None and len(values) > 1 else ()):
-            op = self._reduction_in(value)
-            if op is None or not isinstance(op.attr, Reduction) or op.attr.keepdims:
-                continue
-            reduced = self.builder.ops[op.args[0]].shape
-            if op.attr.axes == tuple(range(len(op.attr.axes))):
-                continue
-            for there, other in enumerate(values):
-                if other is not value and other.shape == reduced:
-                    self.reporter.lint(
-                        "reduced-axis",
-                        f"{self._name_of(value, which[place])} has fewer axes and is aligned with the last axes of "
-                        f"{self._name_of(other, which[there])}",
-                        at,
-                        marks=(value.span, other.span),
-                        hint="keepdims=true keeps the reduced axis as one of size 1",
-                    )
-
-    def _reduction_in(self, value: Typed) -> Op | None:
-        """The first reduction of the same shape that a value is computed from elementwise."""
-        seen: set[int] = set()
-        stack = [value.id] if value.shape else []
-        while stack and len(seen) < _MOST_SEEN:
-            number = stack.pop()
-            op = self.builder.ops[number]
-            if isinstance(op.attr, Reduction):
-                return op
-            seen.add(number)
-            stack += [a for a in op.args if a not in seen and self.builder.ops[a].shape == value.shape]
-        return None
-
     def const(self, value: bool | int | float, dtype: DType, span: Span, shape: Shape = ()) -> Typed:
-        held = dtype.compute
-        return Typed(dtype, self.builder.add(Op("const", (), held, shape, to_bits(value, held))), shape, span)
+        computed = dtype.compute
+        op = Op("const", (), computed, shape, to_bits(value, computed))
+        return Typed(dtype, self.builder.add(op), shape, span)

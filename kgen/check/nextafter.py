@@ -15,8 +15,8 @@ def narrow_nextafter(ctx: Context, x: Typed, y: Typed, node: Call) -> Typed | No
     dtype, span = x.dtype, node.span
     x, y = ctx.stored(x, dtype), ctx.stored(y, dtype)
     integer = dtype.integer
-    held = ctx.cast(x.id, dtype, span)
-    bits = Typed(integer, ctx.builder.op("bitcast", (held,), dtype=integer, span=span), x.shape, span)
+    stored = ctx.cast(x.id, dtype, span)
+    bits = Typed(integer, ctx.builder.op("bitcast", (stored,), dtype=integer, span=span), x.shape, span)
     above, below = (ctx.const(least, integer, span) for least in (1, integer.int_min + 1))
     moved = ctx.inline_prelude(ctx, "_next_bits", [x, y, bits, above, below], span)
     assert isinstance(moved, Typed)

@@ -31,7 +31,7 @@ def fits(value: Weak, dtype: DType) -> bool:
     return True
 
 
-def held_in(node: Deferred, dtype: DType) -> DType:
+def computed_in(node: Deferred, dtype: DType) -> DType:
     """The dtype in which a weak value is computed whose result is to have ``dtype``."""
     if node.whole:
         return DEFAULT_OF_KIND[node.kind]
