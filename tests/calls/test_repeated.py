@@ -156,6 +156,29 @@ def test_overlap_after_in_place(make: Make) -> None:
         kernel(make(32), base[4:36], out=base[:32])
 
 
+def test_overlap_by_one_element(make: Make) -> None:
+    """Arrays at the same alignment as those that the kernel learnt, which meet at one end."""
+    base, far = make(127), make(67)[3:]
+    after = learnt(jit("out = a * 2", make), make(64), out=far)
+    with pytest.raises(kgen.KgenError, match="overlap"):
+        after(base[:64], out=base[63:])
+    before = learnt(jit("out = a * 2", make), far, out=make(64))
+    with pytest.raises(kgen.KgenError, match="overlap"):
+        before(base[63:], out=base[:64])
+
+
+def test_strides_within_elements() -> None:
+    """Fields of records, whose strides are no multiple of an element, after strides of the same kernel."""
+    base = numpy_array(1000)
+    kernel = jit("out = a * 2")
+    for step in (9, 11, 13, 15) * 2:
+        assert same(kernel(base[: 60 * step : step]), base[: 60 * step : step] * 2)
+    for gap in (37, 39, 42):
+        records = np.zeros(60, [("x", "f4"), ("gap", "V1", gap)])
+        records["x"] = base[:60]
+        assert same(kernel(records["x"]), base[:60] * 2)
+
+
 def test_inout(make: Make) -> None:
     """An argument that is updated in place is, every time."""
     p, g = make(16), make(16)

@@ -16,6 +16,7 @@ let e = exp(x - m)
 out = e / sum(e, axis=-1, keepdims=true)
 """
 CANCELS = {
+    "divided": "let m = max(x, axis=1, keepdims=true)\nout = (x + m) / 4 - m * 0.25",
     "softmax": SOFTMAX,
     "log-softmax": "let m = max(x, axis=1, keepdims=true)\nout = x - m - log(sum(exp(x - m), axis=1, keepdims=true))",
     "logsumexp": "let m = max(x, axis=1)\nout = log(sum(exp(x - expand(m, axis=1)), axis=1)) + m",
@@ -31,6 +32,10 @@ STAYS = {
     "not linear": "let m = max(x, axis=1, keepdims=true)\nout = sigmoid(x - m) + m",
     "one of two outputs": SOFTMAX + "big = m * 2",
     "a product": "let m = max(x, axis=1, keepdims=true)\nout = m * (x / m)",
+    "a quotient": "let m = max(x, axis=1, keepdims=true)\nout = (m - x) / 4 - m * 4",
+    "sums of products": "let e = exp(x - max(x, axis=1, keepdims=true))\nout = (e + e * e) / e",
+    "another choice": "let m = max(x, axis=1, keepdims=true)\nlet e = x > 0 ? exp(x - m) : exp(2 * (x - m))\n"
+    "out = e / exp(x - m)",
 }
 
 
