@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # most first calls take this family: it imports what they nee
 
 def suffix(schedule: Schedule, itemsizes: Sequence[int]) -> str:
     aligned = schedule.anchor is None and all(
-        t.kind == "scalar" or t.alignment >= schedule.group * size
+        t.kind == "scalar" or t.alignment >= min(schedule.group * size, schedule.target.vector_bytes)
         for t, size in zip(schedule.accesses, itemsizes, strict=True)
     )
     return f"contiguous{'' if aligned else '_unaligned'}{schedule.bits_suffix}"

@@ -135,3 +135,10 @@ def test_one_column_a_thread() -> None:
     kernel = text.partition("__launch_bounds__")[2].partition("\n}\n")[0]
     assert "sum_acc" in kernel
     assert not any(text in kernel for text in ("j < 1;", "[1];"))
+
+
+def test_kernels_of_several_accesses_a_group() -> None:
+    """Groups of 32 bytes take two accesses of 16: such a kernel is not called unaligned."""
+    text = kgen.jit("out = cast<half>(a + b)", name="k").source(kgen.spec(999, "f64"), kgen.spec(999, "f16"))
+    assert "Pack<double, 4, 16>" in text
+    assert "unaligned" not in text.partition("// --- Host code")[0]
