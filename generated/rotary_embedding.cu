@@ -181,15 +181,14 @@ struct rotary_embedding_query_part_layout {
 // Alignment, in bytes: 16 for query_3, query_4, query_1 and query_2.
 // One element a row: positions.
 // Rows at computed places, whose groups are aligned: cos_sin_cache_1 and cos_sin_cache_2.
-// No other operand may overlap query_3 and query_4 in memory.
 static __device__ __forceinline__ void
 rotary_embedding_query_part(const long long* positions_ptr,
                             const __nv_bfloat16* cos_sin_cache_1_ptr,
                             const __nv_bfloat16* cos_sin_cache_2_ptr,
                             const __nv_bfloat16* query_1_ptr,
                             const __nv_bfloat16* query_2_ptr,
-                            __nv_bfloat16* __restrict__ query_3_ptr,
-                            __nv_bfloat16* __restrict__ query_4_ptr,
+                            __nv_bfloat16* query_3_ptr,
+                            __nv_bfloat16* query_4_ptr,
                             const ArrayShape<2> cos_sin_cache_1_shape,
                             const ArrayShape<2> cos_sin_cache_2_shape,
                             const rotary_embedding_query_part_layout& layout,
@@ -258,15 +257,14 @@ struct rotary_embedding_key_part_layout {
 // Alignment, in bytes: 16 for key_3, key_4, key_1 and key_2.
 // One element a row: positions.
 // Rows at computed places, whose groups are aligned: cos_sin_cache_1 and cos_sin_cache_2.
-// No other operand may overlap key_3 and key_4 in memory.
 static __device__ __forceinline__ void
 rotary_embedding_key_part(const long long* positions_ptr,
                           const __nv_bfloat16* cos_sin_cache_1_ptr,
                           const __nv_bfloat16* cos_sin_cache_2_ptr,
                           const __nv_bfloat16* key_1_ptr,
                           const __nv_bfloat16* key_2_ptr,
-                          __nv_bfloat16* __restrict__ key_3_ptr,
-                          __nv_bfloat16* __restrict__ key_4_ptr,
+                          __nv_bfloat16* key_3_ptr,
+                          __nv_bfloat16* key_4_ptr,
                           const ArrayShape<2> cos_sin_cache_1_shape,
                           const ArrayShape<2> cos_sin_cache_2_shape,
                           const rotary_embedding_key_part_layout& layout,
@@ -336,12 +334,12 @@ rotary_embedding_horizontal(const long long* positions_ptr,
                             const __nv_bfloat16* cos_sin_cache_2_ptr,
                             const __nv_bfloat16* query_1_ptr,
                             const __nv_bfloat16* query_2_ptr,
-                            __nv_bfloat16* __restrict__ query_3_ptr,
-                            __nv_bfloat16* __restrict__ query_4_ptr,
+                            __nv_bfloat16* query_3_ptr,
+                            __nv_bfloat16* query_4_ptr,
                             const __nv_bfloat16* key_1_ptr,
                             const __nv_bfloat16* key_2_ptr,
-                            __nv_bfloat16* __restrict__ key_3_ptr,
-                            __nv_bfloat16* __restrict__ key_4_ptr,
+                            __nv_bfloat16* key_3_ptr,
+                            __nv_bfloat16* key_4_ptr,
                             const ArrayShape<2> cos_sin_cache_1_shape,
                             const ArrayShape<2> cos_sin_cache_2_shape,
                             const rotary_embedding_horizontal_layout layout)

@@ -79,11 +79,7 @@ class Operands:
         found = _with_assumed(kernel, found, lcm(64, *by) if views else 1)
         if views:
             given = zip(kernel.operands, shapes, strict=True)
-            whole = extents_of(kernel, [None if s is None else _known(o.shape, found) for o, s in given])
-            if whole is None:
-                hint = f"give the extents of `{kernel.operands[views[0].of].name}`"
-                raise error("shape-needed", "whether views of unknown extents fit each other depends on these", hint)
-            found = whole
+            found = _with_views(kernel, [None if s is None else _known(o.shape, found) for o, s in given])
         return Sizes(found, frozenset(found) - known)
 
     def _shape(self, operand: Operand) -> tuple[Extent, ...] | None:
@@ -170,6 +166,16 @@ class Sizes:
             return tuple(reasons)
         unknown = re.compile(rf"\b({'|'.join(str(self.extents[dim]) for dim in sorted(self.assumed))})\b")
         return tuple(unknown.sub("?", reason) for reason in reasons)
+
+
+def _with_views(kernel: Graph, shapes: Sequence[tuple[Extent, ...] | None]) -> dict[str, int]:
+    """The extents, those of views too.  Raises :class:`~kgen.KgenError` (``shape-needed``) where these do not fit."""
+    found = extents_of(kernel, shapes)
+    if found is None or any(dim != 1 and dim not in found for o in kernel.operands for dim in o.shape):
+        base = next(kernel.operands[o.view.of].name for o in kernel.operands if o.view is not None)
+        message = "whether views of unknown extents fit each other depends on these"
+        raise error("shape-needed", message, f"give the extents of `{base}`")
+    return found
 
 
 def _with_assumed(kernel: Graph, known: dict[str, int], multiple: int) -> dict[str, int]:

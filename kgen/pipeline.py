@@ -41,6 +41,7 @@ from kgen.lowering import (
 )
 from kgen.operands import Operands, Sizes
 from kgen.options import Options
+from kgen.overlaps import allocate_apart
 from kgen.partition.cut import cut, refuse_empty
 from kgen.partition.horizontal import HorizontalStep, horizontal as horizontal_step
 from kgen.partition.kernel_body import KernelSpace
@@ -66,7 +67,7 @@ ChoiceOf = Callable[[Step, Placed, Sizes, Target], Choice]
 def lower(program: Program, operands: Operands, target: Target = PORTABLE) -> Lowered:
     """Lower a program: its IR, its steps, the layouts of operands, and the schedule of each kernel with the reasons.
 
-    Raises :class:`~kgen.KgenError` with every dtype, shape and cast error.
+    Raises :class:`~kgen.KgenError` with every dtype, shape and cast error, and where parts of an array overlap.
     """
     return run_stages(STAGES, program, operands, target)
 
@@ -303,7 +304,7 @@ def _decided(
     return LoweredStep(number, step, there, choice.schedule, reasons, choice.seconds, choice.others)
 
 
-STAGES = Stages(specialise_for, choose_variant, allocate, decide)
+STAGES = Stages(specialise_for, choose_variant, allocate_apart, decide)
 
 
 def schedule(

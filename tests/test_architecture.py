@@ -76,6 +76,7 @@ LAYERS = [
     "codegen options.py operands.py compile_spec.py header.py snapshots.py",
     "families",
     "lowering.py",
+    "overlaps.py",
     "predicted.py variant_search.py",
     "pipeline.py",
     "arrays runtime launcher",

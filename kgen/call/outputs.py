@@ -1,10 +1,10 @@
-"""The outputs of a call: checks those that the caller gives, allocates the others, and refuses overlap."""
+"""The outputs of a call: checks those that the caller gives, and allocates the others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kgen.arrays import adapter_of
 from kgen.call.arguments import ArrayValue, Value
@@ -12,14 +12,11 @@ from kgen.call.session import Session, check_writable
 from kgen.diagnostics import error
 from kgen.lowering import Layouts, Specialised
 from kgen.operands import Operands, Sizes, check_output
-from kgen.partition.step import Step
+from kgen.overlaps import Overlaps
 from kgen.program import Program
 from kgen.records import dataclass
-from kgen.schedule.step_layout import Array, Extents, allocated_strides, buffers, concrete, view
+from kgen.schedule.step_layout import Array, Extents, allocated_strides, buffers, concrete
 from kgen.spec import counted
-
-if TYPE_CHECKING:
-    from kgen.layout.overlap import Region
 
 
 def given_outputs(program: Program, out: Any) -> tuple[ArrayValue | None, ...]:
@@ -53,7 +50,7 @@ def _given(name: str, array: Any) -> ArrayValue:
 
 
 @dataclass(slots=True)
-class Outputs:
+class Outputs(Overlaps):
     """The memory of one call's operands, and the results.
 
     ``arrays``: every operand in memory, outputs included; ``fresh``: those that the call allocated.
@@ -111,125 +108,9 @@ class Outputs:
                 fresh |= {number} if graph.base(number) in fresh else set()
             assert arrays[number] is not None
 
-    def check_overlap(self) -> tuple[tuple[bool, ...], ...]:
-        """For each access of each step, whether its memory is also another access's; both are then the same view.
-
-        Raises :class:`~kgen.KgenError` (``overlap``) with the operands that overlap in any other way.
-        """
-        graph = self.specialised.graph
-        written = [
-            (number, operand)
-            for number, s in enumerate(self.specialised.steps)
-            for operand in sorted(s.written)
-            if graph.operands[operand].role != "buffer"
-        ]
-        for _, operand in written:
-            if operand not in self.fresh and self._overlaps_itself(operand):
-                name = graph.operands[operand].name
-                raise error(
-                    "overlap",
-                    f"`{name}` is written to, and several of its elements are one place in memory",
-                    "write to a copy, or to an array that is not broadcast",
-                )
-        return tuple(tuple(self._aliases(number, step)) for number, step in enumerate(self.specialised.steps))
-
-    def _overlaps_itself(self, operand: int) -> bool:
-        from kgen.layout.overlap import self_overlap
-
-        array = self._caller_array(operand)
-        return self_overlap(array.shape, array.strides)
-
-    # branches: every pair of accesses, then every earlier kernel
-    def _aliases(self, number: int, step: Step) -> list[bool]:
-        shape = concrete(step.shape, self.extents)
-        by_row = step.reads_by_row()
-        aliased = [False] * len(step.accesses)
-        earlier = {operand for s in self.specialised.steps[:number] for operand in s.written}
-        for i, one in enumerate(step.accesses):
-            for j, other in enumerate(step.accesses):
-                if i != j and one.writes and (one.operand not in self.fresh or one.operand == other.operand):
-                    met = one.operand == other.operand or self._overlap(one.operand, other.operand)
-                    # If all threads of a row read an element that one of them writes, some may read it too late.
-                    early = (other.operand, other.axes) in by_row
-                    if met and (early or not self._same_elements(step, i, j, shape)):
-                        raise self._overlap_error(one.operand, other.operand)
-                    aliased[i] |= met
-                    aliased[j] |= met
-            for before in earlier - {one.operand} - self.fresh:
-                if self._overlap(before, one.operand):
-                    raise self._overwritten_too_early(before, one.operand)
-        self._check_places(step, earlier)
-        return aliased
-
-    def _check_places(self, step: Step, earlier: Set[int]) -> None:
-        """No thread writes to what others read at computed places, or at computed places to what others access."""
-        graph = step.graph
-        buffers = {number for number, operand in enumerate(graph.operands) if operand.role == "buffer"}
-        for source in sorted(graph.gathered - buffers):
-            for operand in sorted((step.written | earlier) - self.fresh):
-                if operand == source or self._overlap(operand, source):
-                    raise self._gather_error(operand, source)
-        accessed = {t.operand for t in step.accesses}
-        for target in sorted(graph.scattered - buffers):
-            base = step.graph.base(target)
-            others = {o for o in earlier | step.graph.scattered if step.graph.base(o) != base}  # those are in order
-            for operand in sorted(accessed - {target} | others):
-                if self._overlap(target, operand):
-                    raise self._gather_error(target, operand)
-            if target in accessed:
-                raise self._gather_error(target, target)
-
-    def _same_elements(self, step: Step, i: int, j: int, shape: tuple[int, ...]) -> bool:
-        """Whether both accesses have the same element at every point: then each thread reads it before it writes."""
-        a, b = self._caller_array(step.accesses[i].operand), self._caller_array(step.accesses[j].operand)
-        if a.pointer != b.pointer or a.itemsize != b.itemsize or (step.accesses[i].writes and step.accesses[j].writes):
-            return False
-        first, second = view(step.accesses[i], a, shape).strides, view(step.accesses[j], b, shape).strides
-        return all(s == t for s, t, n in zip(first, second, shape, strict=True) if n > 1)
-
-    def _overlap(self, one: int, other: int) -> bool:
-        if "buffer" in (self.specialised.graph.operands[o].role for o in (one, other)):
-            return one == other
-        from kgen.layout.overlap import Region
-
-        a, b = (Region(x.pointer, x.shape, x.strides, x.itemsize) for x in map(self._caller_array, (one, other)))
-        return self.meet(a, b)
-
-    def meet(self, one: Region, other: Region) -> bool:
-        """Whether two arrays have a byte in common."""
-        from kgen.layout.overlap import Overlap, overlap
-
-        return overlap(one, other) is not Overlap.NONE
-
-    def _caller_array(self, operand: int) -> Array:
+    def array_of(self, operand: int) -> Array:
         """An operand at the caller's address: copies on the GPU of NumPy arrays never overlap, the arrays may."""
         return self.session.memory[self.specialised.graph.operands[operand].name]
-
-    def _overwritten_too_early(self, written: int, read: int) -> Exception:
-        names = [self._shown(o) for o in (written, read)]
-        message = f"`{names[0]}` is written over `{names[1]}`, which a later kernel of this call still uses"
-        return error("overlap", message, f"pass a copy of `{names[1]}`, or leave out= for `{names[0]}` away")
-
-    def _gather_error(self, written: int, read: int) -> Exception:
-        names = [self.specialised.graph.operands[o].name for o in (written, read)]
-        message = f"`{names[0]}` is written to, and other threads access `{names[1]}` there at computed places"
-        return error("overlap", message, f"pass a copy of `{names[1]}`")
-
-    def _overlap_error(self, one: int, other: int) -> Exception:
-        operands, names = self.specialised.graph.operands, [self._shown(o) for o in (one, other)]
-        view = operands[other].view
-        if one == other or (view is not None and view.of == one):
-            at = "" if one == other else f", by `{names[1]}`"
-            message = f"`{names[0]}` is updated in place and also read at other elements{at}"
-            return error("overlap", message, f"make the result another array: `input {names[0]}`, and `out = ...`")
-        message = f"`{names[0]}` is written to and overlaps `{names[1]}` without being the same view"
-        return error("overlap", message, "pass a copy of one of them; exactly the same view would be fine")
-
-    def _shown(self, operand: int) -> str:
-        """An operand as programs write it."""
-        graph = self.specialised.graph
-        view = graph.operands[operand].view
-        return graph.operands[operand].name if view is None else graph.show_view(view)
 
     def results(self) -> Any:
         """The result: one array, a tuple, or None for a kernel that only updates."""

@@ -171,10 +171,10 @@ def _extent_class(
             return None
         extents = found_extents
     traced = Sizes(extents, sizes.assumed)
-    found = pipeline.allocate(whole, traced, operands)
+    found, aliased = pipeline.allocate(whole, traced, operands), tuple(s.placed.aliased for s in lowered.steps)
     apart = _rows_apart(lowered, {**sizes.extents, **values}, dense=dense)
     arrays = _arrays(whole.graph, found.arrays, extents, number, apart)
-    decided = pipeline.decide(whole, traced, Layouts(arrays, found.aliased), lowered.target)
+    decided = pipeline.decide(whole, traced, Layouts(arrays, aliased), lowered.target)
     if lowered.batch is not None and apart:
         _take_any_distance(trace, {inputs.index(name) for name in apart}, inputs.index(lowered.batch.dim))
     steps = tuple(replace(s, schedule=_plain(s.schedule)) for s in decided.steps)
