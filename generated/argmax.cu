@@ -8,7 +8,8 @@
 // Inputs:  x: float32
 // Outputs: at: int64, top: float32
 //
-// Chosen: rows: 32 threads share a row of 1000 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: rows: 32 threads share a row of 1000 elements and keep it
+//         in registers, 32 elements each: one pass over memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 

@@ -7,7 +7,8 @@
 // Inputs:  a: float32, b: float32
 // Outputs: y: float32
 //
-// Chosen: rows: 16 threads share a row of 256 elements and keep it in registers, 16 elements each: one pass over memory.
+// Chosen: rows: 16 threads share a row of 256 elements and keep it in
+//         registers, 16 elements each: one pass over memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 

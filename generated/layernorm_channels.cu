@@ -10,7 +10,8 @@
 // Inputs:  x: bfloat16, weight: bfloat16, bias: bfloat16, eps: float32 (by value)
 // Outputs: y: bfloat16
 //
-// Chosen: columns: rows of 96 elements lie side by side in memory; 16 threads go across groups of 8 columns, 16 threads share each and keep it in registers, 6 elements of a column each: one pass over memory.
+// Chosen: columns: rows of 96 elements lie side by side in memory; 16 threads go across groups of 8 columns, 16
+//         threads share each and keep it in registers, 6 elements of a column each: one pass over memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 

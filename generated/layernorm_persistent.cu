@@ -10,7 +10,8 @@
 // Inputs:  x: bfloat16, weight: bfloat16, bias: bfloat16, eps: float32 (by value)
 // Outputs: y: bfloat16
 //
-// Chosen: rows: clusters of 8 blocks of 256 threads share a row of 131072 elements and keep it in registers, 64 elements each: one pass over memory.
+// Chosen: rows: clusters of 8 blocks of 256 threads share a row of 131072 elements
+//         and keep it in registers, 64 elements each: one pass over memory.
 // Chosen: persistent: clusters take row after row, and keep one operand that all rows share in shared memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).

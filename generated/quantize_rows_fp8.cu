@@ -8,7 +8,8 @@
 // Inputs:  x: bfloat16
 // Outputs: scale: float32, q: float8_e4m3fn
 //
-// Chosen: rows: 128 threads share a row of 4096 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: rows: 128 threads share a row of 4096 elements and keep it
+//         in registers, 32 elements each: one pass over memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 

@@ -13,7 +13,8 @@
 // Views:   x_1 = split(x, axis=1, by=128), weight_1 = split(weight, axis=0, by=128), out_1 = split(out, axis=1, by=128)
 // Outputs: scale: float32, out: float8_e4m3fn
 //
-// Chosen: rows: 256 threads share a row of 7168 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: rows: 256 threads share a row of 7168 elements and keep it
+//         in registers, 32 elements each: one pass over memory.
 // Chosen: prefetched: operands that all rows share are loaded with the row, ahead of the reductions.
 // Chosen: segments: 4 threads share each 128 elements of a row, which are reduced in the same pass.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.

@@ -9,7 +9,8 @@
 // Inputs:  x: bfloat16, weight: bfloat16, eps: float32 (by value)
 // Outputs: y: bfloat16
 //
-// Chosen: rows: 128 threads share a row of 4096 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: rows: 128 threads share a row of 4096 elements and keep it
+//         in registers, 32 elements each: one pass over memory.
 // Chosen: prefetched: operands that all rows share are loaded with the row, ahead of the reductions.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).

@@ -15,9 +15,11 @@
 // Inputs:  x: bfloat16, weight: bfloat16, y_grad: bfloat16, eps: float32 (by value)
 // Outputs: x_grad: bfloat16, weight_grad: bfloat16
 //
-// Chosen for kernel 1: rows and columns: blocks of 256 threads take several rows of 4096 elements, one after the other, 16 elements a thread, and keep a sum for each column: one pass over memory.
+// Chosen for kernel 1: rows and columns: blocks of 256 threads take several rows of 4096 elements, one
+//         after the other, 16 elements a thread, and keep a sum for each column: one pass over memory.
 // Chosen for kernel 1: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen for kernel 1: order: writes `weight_grad_partials` for kernel 2: each block sums its own rows; these sums are added up in a fixed order.
+// Chosen for kernel 1: order: writes `weight_grad_partials` for kernel 2: each
+//         block sums its own rows; these sums are added up in a fixed order.
 // Chosen for kernel 2: columns: 8 threads across groups of 4 columns, 32 threads share each group.
 // Chosen for kernel 2: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).

@@ -16,9 +16,11 @@
 // Views:   cos_sin_cache_1 = cos_sin_cache[:, :size(query, 2) // 2], cos_sin_cache_2 = cos_sin_cache[:, size(query, 2) // 2:], query_1 = query[:, :, :size(query, 2) // 2], query_2 = query[:, :, size(query, 2) // 2:], query_3 = query[:, :, :n6], query_4 = query[:, :, n6:], key_1 = key[:, :, :size(query, 2) // 2], key_2 = key[:, :, size(query, 2) // 2:], key_3 = key[:, :, :n6], key_4 = key[:, :, n6:]
 //
 // Chosen: horizontal: kernels that do not depend on each other share a launch.
-// Chosen: rows: `query_3`, `query_4`, `positions`, `query_1` and `query_2` are not dense in the order in which the outputs are walked.
+// Chosen: rows: `query_3`, `query_4`, `positions`, `query_1` and `query_2`
+//         are not dense in the order in which the outputs are walked.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
-// Chosen: rows: `key_3`, `key_4`, `positions`, `key_1` and `key_2` are not dense in the order in which the outputs are walked.
+// Chosen: rows: `key_3`, `key_4`, `positions`, `key_1` and `key_2` are
+//         not dense in the order in which the outputs are walked.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
 #include <cuda_bf16.h>

@@ -9,7 +9,8 @@
 // Inputs:  x: float32
 // Outputs: y: float32
 //
-// Chosen: rows: 128 threads share a row of 1024 elements and keep it in registers, 8 elements each: one pass over memory.
+// Chosen: rows: 128 threads share a row of 1024 elements and keep it
+//         in registers, 8 elements each: one pass over memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 

@@ -9,7 +9,8 @@
 // Inputs:  x: bfloat16
 // Outputs: y: bfloat16
 //
-// Chosen: rows: 256 threads share a row of 8192 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: rows: 256 threads share a row of 8192 elements and keep it
+//         in registers, 32 elements each: one pass over memory.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Chosen: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
 // Chosen: quotients by a sum are rounded to 16 bits or fewer, so exponentials with an error of 2^-17 suffice.

@@ -9,7 +9,8 @@
 // Inputs:  x: bfloat16
 // Outputs: y: bfloat16
 //
-// Chosen: rows: clusters of 8 blocks of 256 threads share a row of 131072 elements and keep it in registers, 64 elements each: one pass over memory.
+// Chosen: rows: clusters of 8 blocks of 256 threads share a row of 131072 elements
+//         and keep it in registers, 64 elements each: one pass over memory.
 // Chosen: L2: more is read than it holds, so loads are evict-last: what is written is evicted first.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Chosen: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.

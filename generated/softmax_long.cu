@@ -9,7 +9,8 @@
 // Inputs:  x: bfloat16
 // Outputs: y: bfloat16
 //
-// Chosen: rows: 32 threads share a row of up to 1024 elements and keep it in registers, 32 elements each: one pass over memory.
+// Chosen: rows: 32 threads share a row of up to 1024 elements and keep
+//         it in registers, 32 elements each: one pass over memory.
 // Chosen: peeled: rows may begin or end between 16-byte accesses, so elements there are taken one by one.
 // Chosen: 64-bit indices: the bytes of a row, or the number of rows, may exceed 2^31.
 // Chosen: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.

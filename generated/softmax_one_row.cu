@@ -12,8 +12,10 @@
 // Chosen for kernel 1: rows: 512 threads share a row and walk it once.
 // Chosen for kernel 1: split: rows are long, so several blocks share each; the last one merges their results.
 // Chosen for kernel 1: 32-bit indices: every place within a row, in bytes, is below 2^31.
-// Chosen for kernel 1: online: sums of exponentials are relative to the greatest so far, so that no round waits for the maximum.
-// Chosen for kernel 1: order: writes `m_buffer` and `exp_sum_buffer` for kernel 2: one kernel for the whole chain is slower: rows are too long for it, or not consecutive in memory.
+// Chosen for kernel 1: online: sums of exponentials are relative to the
+//         greatest so far, so that no round waits for the maximum.
+// Chosen for kernel 1: order: writes `m_buffer` and `exp_sum_buffer` for kernel 2: one kernel for
+//         the whole chain is slower: rows are too long for it, or not consecutive in memory.
 // Chosen for kernel 2: contiguous: 4 elements a thread, so that `y` moves in 16-byte accesses.
 // Chosen for kernel 2: 32-bit indices: every element number is below 2^31.
 // Chosen for kernel 2: backward: the last elements first, because L2 still has what the kernel ahead read last.

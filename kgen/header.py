@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 UNALIGNED = "Made for bases past multiples of 16 bytes, unlike the command's"
 
 _MOST_LINES = 40  #: of a program that is in a file of its own
+_COLUMNS, _INDENT = 117, 8  #: of a line behind `// `, and of what continues a reason
 
 
 def header(
@@ -48,7 +50,20 @@ def origin_lines(program: Program, command: Sequence[str]) -> list[str]:
 def chosen_lines(reasons: Sequence[Sequence[str]]) -> list[str]:
     """Lines with the ``reasons`` of each kernel."""
     which = [f" for kernel {n}" if len(reasons) > 1 else "" for n in range(1, len(reasons) + 1)]
-    return [f"Chosen{of}: {reason}." for of, mine in zip(which, reasons, strict=True) for reason in mine]
+    return [
+        line
+        for of, mine in zip(which, reasons, strict=True)
+        for reason in mine
+        for line in _balanced(f"Chosen{of}: {reason}.")
+    ]
+
+
+def _balanced(text: str) -> list[str]:
+    """A text in lines of about the same length, so that no last word has one of its own."""
+    if len(text) <= _COLUMNS:
+        return [text]
+    width = len(text) // -(-len(text) // _COLUMNS) + _INDENT
+    return textwrap.wrap(text, min(width, _COLUMNS), subsequent_indent=" " * _INDENT, break_on_hyphens=False)
 
 
 # branches: one for each option of the command line
