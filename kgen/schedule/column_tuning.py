@@ -50,6 +50,11 @@ class Columns:
     #: 256; rows of one float32 525 us, 310 with 256).
     lone_block: int = 128
     lone_bytes: int = 64
+    #: Bytes that a thread moves at least: where one column, or two side by side, have fewer, it takes up to so many
+    #: columns apart (*Columns apart*).
+    moved_bytes: int = 18
+    most_apart: int = 8
+    widest_beside_apart: int = 2
     #: Threads that keep a device busy; more share columns where there would be fewer (maxima of 127 x 177 columns of
     #: 255 rows 9.0 us, 15 with a quarter).
     enough_threads: int = 132 * 512

@@ -47,6 +47,18 @@ def test_any_number_of_columns(columns: int) -> None:
         assert np.array_equal(p, x.argmax(axis=0)), height
 
 
+@pytest.mark.parametrize("dtype", ["float16", "int8"])
+@pytest.mark.parametrize("shape", [(1, 6_001_001), (3, 6_001_001), (1201, 2, 5001), (20011, 3, 251)])
+def test_columns_apart(shape: tuple[int, ...], dtype: str) -> None:
+    """A thread takes several columns of few bytes, which are not neighbours; the last ones of some threads are none."""
+    x, axis = data(shape, dtype), len(shape) - 2
+    kernel = kgen.jit(f"m = max(x, axis={axis})\np = argmin(x, axis={axis}) == 0", device="cpu")
+    assert any("apart: " in reason for reason in kernel.explain(x).steps[0].reasons)
+    m, p = kernel(x)
+    assert np.array_equal(m, x.max(axis))
+    assert np.array_equal(p, x.argmin(axis) == 0)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8"])
 @pytest.mark.parametrize("shape", [(20_000, 16), (3000, 257), (5, 700, 40), (2, 9, 1024)])
 def test_shared_columns(shape: tuple[int, ...], dtype: str) -> None:

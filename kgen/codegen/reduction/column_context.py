@@ -97,7 +97,8 @@ class NarrowContext(ReductionHead):
 class ColumnContext(ReductionHead):
     """A kernel whose threads go across columns: rows that lie side by side in memory.
 
-    A thread has ``group`` columns, from ``column`` on, where ``live`` holds; ``many``: in packs and arrays.
+    A thread has ``group`` columns, from ``column`` on, where ``live`` holds; ``many``: in packs and arrays.  ``apart``:
+    whether they are not neighbours.
     ``at_once``: whether the one batch of ``reads`` has all of a thread's elements.  ``keeps_loads_above``: whether the
     arithmetic of a batch has branches, which its loads should not wait for.  ``invariant``: what is the same for all
     elements of a column, and is read ahead of them.  ``reads``: batches of elements, the largest first (in a loop if
@@ -116,6 +117,7 @@ class ColumnContext(ReductionHead):
     coordinates: tuple[str, ...]
     column: str
     live: str
+    apart: bool
     at_once: bool
     pointers: tuple[Value, ...]
     loops: bool

@@ -15,7 +15,7 @@ from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap
 from kgen.records import dataclass
-from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.reduction.schedule import RowSchedule, are_apart
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ def store_ones(places: ColumnPlaces, writer: Writer, stores: Sequence[int]) -> t
     for n in stores:
         attr, access = operands.step.graph.ops[n].attr, access_of(operands.step, n)
         assert isinstance(attr, IndexMap)
-        if places.many and operands.planned(access).kind == "vector":
+        if places.many and operands.planned(access).kind == "vector" and not are_apart(operands.schedule):
             value = operands.written(access)
             writer.places[attr.operand] = f"{value}.at[j]"
             packs.append(Stored(operands.pack(access), value, places.base_of(access)))
@@ -99,4 +99,4 @@ def alignments(operands: Operands) -> list[str]:
 
 def multiples(schedule: RowSchedule) -> list[str]:
     """The requirement on the number of columns."""
-    return [f"Columns are a multiple of {schedule.group}."] if schedule.group > 1 else []
+    return [f"Columns are a multiple of {schedule.group}."] if schedule.group > 1 and not are_apart(schedule) else []

@@ -25,7 +25,7 @@ from kgen.codegen.reduction.states import States, first_of, part_of, result_of, 
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.ops import BRANCHING
 from kgen.records import dataclass
-from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule
+from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule, are_apart
 from kgen.spec import counted
 
 
@@ -94,7 +94,7 @@ class Batch:
         match self.operands.planned(access).kind:
             case _ if self.is_one(access):
                 return Read(name, type_, value=f"{base}[{self.places.along(access, '')}]")
-            case "vector":
+            case "vector" if not are_apart(self.operands.schedule):
                 deeper = "\n" + " " * 12  # the indentation of a continuation line
                 start, place = self.operands.start_of_load(access), self.places.along(access, "")
                 value = f"{start}{base})" if place == "0" else f"{start}{deeper}{base} + {place})"
@@ -175,6 +175,7 @@ class ColumnKernel:
             coordinates=group_coordinates(schedule, {0, *self.places.uses.kept}),
             column=first_column(schedule),
             live="number < layout.groups" + (" && column < layout.columns" if schedule.chunk else ""),
+            apart=schedule.apart,
             at_once=self.is_whole,
             pointers=pointers,
             loops=schedule.loops,
@@ -318,10 +319,8 @@ class ColumnKernel:
             text.append(f"Launch: a block of {schedule.block} threads for each {schedule.rows} columns.")
         text += bound_comment(schedule, blocks_per_sm(schedule))
         if schedule.chunk:
-            text += [
-                f"Columns go by chunks of {schedule.chunk * schedule.group} neighbours: one for all other places, then "
-                "the next. The last one counts as whole."
-            ]
+            each = f"Columns go by chunks of {schedule.chunk * schedule.group} neighbours"
+            text.append(f"{each}: one for all other places, then the next. The last one counts as whole.")
         if schedule.index_bits == 32:
             one = "a thread's" if transposes(schedule) else "one"
             text.append(f"Limits: fewer than 2^31 columns, and every place within {one}, in bytes, below 2^31.")
@@ -365,7 +364,8 @@ def first_column(schedule: ColumnSchedule) -> str:
     group = "c0" if schedule.kept > 1 or schedule.chunk else "number" if schedule.index_bits == 64 else "(int)number"
     if schedule.chunk:
         group = f"({schedule.chunk} * c{schedule.kept} + c0)"
-    return f"{schedule.group} * {group}" if schedule.group > 1 else group.strip("()") if schedule.chunk else group
+    several = schedule.group > 1 and not schedule.apart
+    return f"{schedule.group} * {group}" if several else group.strip("()") if schedule.chunk else group
 
 
 def blocks_per_sm(schedule: RowSchedule) -> int:

@@ -11,7 +11,7 @@ from kgen.codegen.layouts import index_decomposition, member
 from kgen.codegen.reduction.context import Value
 from kgen.codegen.reduction.operands import Operands
 from kgen.records import dataclass
-from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.reduction.schedule import RowSchedule, are_apart
 
 
 @dataclass(slots=True)
@@ -195,6 +195,7 @@ class ColumnPlaces:
 
     def across(self, access: int, j: str) -> list[str]:
         """The term of the offset from a group's first column to column ``j``."""
+        j = "beside[j]" if j and are_apart(self.operands.schedule) else j
         match self.operands.planned(access).kind:
             case "vector":
                 return [j] if j else []
@@ -216,7 +217,7 @@ class ColumnPlaces:
         if dimension is None:
             return "0"
         if dimension == reduced:
-            return "column + j" if self.many else "column"
+            return f"column + {'beside[j]' if are_apart(self.operands.schedule) else 'j'}" if self.many else "column"
         if dimension > reduced:
             self.uses.kept.add(dimension - reduced)
             return f"c{dimension - reduced}"

@@ -16,7 +16,7 @@ from kgen.schedule.schedule import AccessKind, AccessSchedule
 def choice_of(facts: RowFacts, group: int, mapping: ColumnMapping) -> Choice:
     """``group``: neighbouring columns that a thread takes."""
     transposed = down_columns_only(facts) if mapping.tiled else ()
-    accesses = transpose(facts, column_accesses(facts, group), transposed, mapping.vectors)
+    accesses = transpose(facts, column_accesses(facts, group, apart=mapping.apart), transposed, mapping.vectors)
     streams = facts.bounded and mapping.split  # slower without split (sums of a middle axis 1.00, not 1.04)
     schedule = ColumnSchedule(
         "column_reduce",
@@ -34,6 +34,7 @@ def choice_of(facts: RowFacts, group: int, mapping: ColumnMapping) -> Choice:
         loops=mapping.loops or not facts.bounded,
         at_once=mapping.at_once and facts.bounded,
         chunk=mapping.chunk,
+        apart=mapping.apart,
         columnwise=_moving(facts),
         streaming=streaming_accesses(facts, accesses, group, short=False) if streams else (),
     )
@@ -50,7 +51,7 @@ def _moving(facts: RowFacts) -> tuple[int, ...]:
     return tuple(i for i in facts.reads if not facts.bounded or any(facts.space.strides[i][d] for d in inner))
 
 
-def column_accesses(facts: RowFacts, group: int) -> tuple[AccessSchedule, ...]:
+def column_accesses(facts: RowFacts, group: int, *, apart: bool = False) -> tuple[AccessSchedule, ...]:
     """How each operand is read or written by threads that take ``group`` neighbouring columns each.
 
     Groups are along the first of the kept dimensions.
@@ -64,6 +65,6 @@ def column_accesses(facts: RowFacts, group: int) -> tuple[AccessSchedule, ...]:
         if kind == "vector":
             full, strides = min(facts.target.vector_bytes, group * size), facts.other_strides(i, facts.reduced)
             aligned = facts.addresses[i] % full == 0 and all(s * size % full == 0 for s in strides)
-            alignment = full if aligned else size
+            alignment = full if aligned and not apart else size
         accesses.append(AccessSchedule(kind, alignment, found[i], not facts.aliased[i]))
     return tuple(accesses)

@@ -14,10 +14,12 @@ from kgen.schedule.target import SECTOR
 
 def operand_beside(facts: RowFacts) -> tuple[int, int] | None:
     """An operand that is closer together along some kept dimension than from column to column, and that dimension; None
-    if there is none.
+    if there is none.  Results count where columns are short.
     """
     reduced = facts.reduced
-    for i in facts.reads:
+    short = facts.width < 2 * facts.tuning.columns.fewest_each
+    results = [i for i, one in enumerate(facts.step.accesses) if one.writes and i not in facts.reads]
+    for i in (*facts.reads, *(results if short else ())):
         if facts.step_along(i, reduced) in (0, 1):
             continue
         steps = {d: abs(facts.step_along(i, d)) for d in range(reduced + 1, len(facts.space.shape))}

@@ -29,6 +29,7 @@ class ColumnMapping:
     at_once: bool = False
     chunk: int = 0
     tiled: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from kgen.schedule.reduction.column_search import (
     least_seconds,
 )
 from kgen.schedule.reduction.column_tiles import down_columns_only, run_length
+from kgen.schedule.reduction.columns_apart import with_columns_apart
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.few import few_columns, rows_are_faster
 from kgen.schedule.reduction.row_cost import row_seconds
@@ -55,7 +56,8 @@ def down_columns(facts: RowFacts) -> Choice | None:
     columns, beside = ColumnDemand(facts, group), operand_beside(facts) if facts.bounded else None
     if beside is None or columns.groups < columns.tuning.fewest_chunked:
         group = _stored_at_once(facts, group)
-        return _fastest(facts, group, choice_of(facts, group, usual_mapping(ColumnDemand(facts, group))))
+        usual = choice_of(facts, group, usual_mapping(ColumnDemand(facts, group)))
+        return with_columns_apart(facts, _fastest(facts, group, usual))
     there = with_second(facts, beside[1])
     mapping = chunked_mapping(ColumnDemand(there, group))
     choice = choice_of(there, group, mapping)
@@ -63,7 +65,8 @@ def down_columns(facts: RowFacts) -> Choice | None:
         near = f"`{facts.names[beside[0]]}` is consecutive along another kept dimension"
         why = f"chunks: {near}: blocks take {mapping.chunk * group} columns of it"
         choice = replace(choice, reasons=(*choice.reasons, why))
-    return _fastest(facts, group, replace(choice, seconds=column_seconds(facts, choice)))
+    choice = replace(choice, seconds=column_seconds(facts, choice))
+    return choice if mapping.chunk and facts.step.accesses[beside[0]].writes else _fastest(facts, group, choice)
 
 
 def _stored_at_once(facts: RowFacts, group: int) -> int:

@@ -18,7 +18,7 @@ from kgen.schedule.expressions import (
     where,
 )
 from kgen.schedule.launch import CLUSTERS, Field, FieldType, Labels, Rule, divisor_fields
-from kgen.schedule.reduction.schedule import ColumnSchedule, NarrowColumnSchedule, RowSchedule
+from kgen.schedule.reduction.schedule import ColumnSchedule, NarrowColumnSchedule, RowSchedule, are_apart
 
 #: Named values of rules.  ``row_blocks``: blocks along x.  Where rows are split, blocks along y share rows or columns:
 #: each leaves ``partials`` for each reduction, and the last one to arrive merges them.
@@ -85,12 +85,14 @@ def columns_rule(schedule: ColumnSchedule, labels: Labels) -> Rule:
     """One block, or several, for so many groups of columns as it has threads across."""
     spans = _Spans(schedule.down * schedule.vectors, schedule.target.tuning.columns.split_blocks, is_limit=True)
     across = ceil_div(extent(schedule.reduced), schedule.group)
+    counted = [_field(schedule, "columns", extent(schedule.reduced), "")] if schedule.chunk or schedule.apart else []
+    if schedule.apart:
+        counted.append(_field(schedule, "apart", across, "from one of a thread's columns to the next"))
     if not schedule.chunk:
-        return _rule(schedule, *_groups(schedule, labels, [across, *_others(schedule)], []), spans)
+        return _rule(schedule, *_groups(schedule, labels, [across, *_others(schedule)], counted), spans)
     chunks = ceil_div(extent(schedule.reduced), schedule.group * schedule.chunk)
     units = [Int(schedule.chunk), *_others(schedule), chunks]
-    counted = _field(schedule, "columns", extent(schedule.reduced), "")
-    return _rule(schedule, *_groups(schedule, labels, units, [counted]), spans)
+    return _rule(schedule, *_groups(schedule, labels, units, counted), spans)
 
 
 def narrow_columns_rule(schedule: NarrowColumnSchedule, labels: Labels) -> Rule:
@@ -110,7 +112,8 @@ def resident_columns_rule(schedule: RowSchedule, labels: Labels) -> Rule:
 def _groups(schedule: RowSchedule, labels: Labels, units: list[Expr], more: list[Field]) -> tuple[Expr, list[Field]]:
     """Blocks, where groups of columns are numbered through ``units``; and the fields of the struct, with ``more``."""
     kind: FieldType = "long long" if schedule.index_bits == 64 else "unsigned int"
-    each = f"of {schedule.group} neighbouring columns" if schedule.group > 1 else "of one column each"
+    near = "" if are_apart(schedule) else " neighbouring"
+    each = f"of {schedule.group}{near} columns" if schedule.group > 1 else "of one column each"
     counted = Field(kind, "groups", (product(units),), each, is_array=False)
     return ceil_div(product(units), schedule.rows // schedule.group), _column_fields(
         schedule, labels, [counted, *more], units

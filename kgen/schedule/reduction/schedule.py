@@ -154,11 +154,14 @@ class ColumnSchedule(RowSchedule):
     Groups of columns are numbered through all kept dimensions, the fastest first.  ``chunk``: of neighbouring groups.
     ``at_once``: whether a
     thread reads all of its elements at once: ``vectors`` of each column, or one fewer where threads share columns.
+    ``apart``: whether the columns of a group are not neighbours, but as far apart as there are groups side by side, so
+    that neighbouring threads have neighbouring columns.
     """
 
     is_column = True
 
     at_once: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +181,11 @@ class NarrowColumnSchedule(ColumnSchedule):
     @property
     def down(self) -> int:
         return self.block * self.group // self.columns
+
+
+def are_apart(schedule: RowSchedule) -> bool:
+    """Whether the columns of a thread are not neighbours."""
+    return isinstance(schedule, ColumnSchedule) and schedule.apart
 
 
 def goes_along_rows(schedule: Schedule) -> TypeGuard[RowSchedule]:

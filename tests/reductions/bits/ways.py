@@ -177,6 +177,19 @@ def _across(lanes: int, *, split: bool = False, chunk: int = 0) -> Way:
     return Way(name, patches, tuning=tuning, only=_BY_COLUMNS)
 
 
+def _apart(most: int) -> Way:
+    """Threads take short columns alone, several each, which are not neighbours."""
+
+    def alone(columns: Any) -> ColumnMapping:
+        width = columns.facts.width
+        return ColumnMapping(columns.tuning.block, 1, max(1, width), False, False, at_once=width > 1)
+
+    columns = {"moved_bytes": 1 << 20, "most_apart": most, "widest_beside_apart": 16, "most_idle": 1, "enough_waves": 0}
+    patches = {**_AS_IS, "kgen.schedule.reduction.columns.usual_mapping": alone}
+    tuning = {"columns": {"fewest": 1, "most_in_flight": 64, "whole_bytes": 1 << 12, **columns}}
+    return Way(f"columns apart, {most} a thread", patches, tuning=tuning, only=_BY_COLUMNS)
+
+
 def tiles(lanes: int, run: int, *, split: bool) -> Way:
     """The same, where some operand is consecutive down columns: threads take ``run`` elements of each at once."""
 
@@ -288,6 +301,7 @@ WAYS: tuple[Way, ...] = (
     *(_across(n, chunk=c) for n, c in ((32, 8), (256, 2))),
     *(_across(n, split=True) for n in (8, 32)),
     _across(16, split=True, chunk=4),
+    *(_apart(n) for n in (2, 8)),
     *(tiles(*n, split=False) for n in ((4, 1), (16, 2), (64, 4))),
     tiles(8, 4, split=True),
     _narrow("", batches_of_blocks=1 << 40),
