@@ -16,8 +16,9 @@ def loops(fields: Iterable[tuple[Field, str, str]]) -> Loops:
     """``fields``: members, each with the type of its numbers, and its length if it is an array."""
     found: dict[str, tuple[str, ...]] = {}
     for field, type_, length in fields:
-        place = f"layout.{field.name}"
-        value = _divisor(field, type_, length) or _value(field, type_, length)
+        struct = f"layout.{field.within}." if field.within else "layout."
+        place = f"{struct}{field.name}"
+        value = _divisor(field, type_, f"{struct}extent{'[d]' if length else ''}") or _value(field, type_, length)
         if length and value is None:
             lines = tuple(f"{place}[{i}] = ({type_}){c(one)};" for i, one in enumerate(field.values))
             found[""] = (*found.get("", ()), *lines)
@@ -27,9 +28,8 @@ def loops(fields: Iterable[tuple[Field, str, str]]) -> Loops:
     return tuple(found.items())
 
 
-def _divisor(field: Field, type_: str, length: str) -> str | None:
+def _divisor(field: Field, type_: str, extent: str) -> str | None:
     """The values by which indices are divided, from the extents."""
-    extent = "layout.extent[d]" if length else "layout.extent"
     known = {"magic": f"magic_of<{type_}>({extent})", "shift": f"({type_})kgen_shift({extent})"}
     return known.get(field.name)
 

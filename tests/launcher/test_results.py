@@ -244,6 +244,17 @@ def test_parts_without_elements(tmp_path: Path) -> None:
     np.testing.assert_array_equal(out, 2 * b)
 
 
+def test_three_kernels_in_one_launch(tmp_path: Path) -> None:
+    """The members of each part's layout, by their own type."""
+    arrays = [random(40, n).astype(np.float16) for n in (33, 70, 20)]
+    shapes = {name: a.shape for name, a in zip("abc", arrays, strict=True)}
+    loaded = host("out = concat(a * 2, b, c, axis=1)", CompileSpec("f16", shapes), tmp_path, "joined")
+    assert [e.name for e in loaded.module.entries] == ["joined_horizontal"]
+    out = np.zeros((40, 123), np.float16)
+    assert loaded.launch([*map(of_numpy, arrays), of_numpy(out)]) == SUCCESS
+    np.testing.assert_array_equal(out, np.concatenate([arrays[0] * 2, *arrays[1:]], axis=1))
+
+
 def test_columns_of_gathered_elements(tmp_path: Path) -> None:
     """The places of elements and the coordinates that they are gathered at are declared once."""
     spec = CompileSpec({"x": "f16", "i": "i64"}, {"x": (16, 5, 1), "i": (6, None)})
