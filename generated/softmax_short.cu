@@ -58,6 +58,18 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
+// exp(x) as a term of a sum whose largest term is 1: the relative error grows with -x, but the term shrinks.
+static __device__ __forceinline__ float exp_approx(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.442695041f));
+    return result;
+#else
+    return expf(x);
+#endif
+}
+
 // 2^24 exp(x) for x <= 0: the scale avoids underflow.  The relative error of 2^-17 is below the rounding of a
 // quotient to 16 bits.
 static __device__ __forceinline__ float exp_scaled_2_24(float x)
@@ -71,38 +83,48 @@ static __device__ __forceinline__ float exp_scaled_2_24(float x)
 #endif
 }
 
-// Reads the rows of a block into shared memory: `count` elements, then the last one up to `size`, since threads without
-// a row compute as well, and zeros may take long to divide.  Each thread issues all of its Each loads before it stores
-// the first.
-template <int Block, int Each, typename Access, typename T>
-static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int count, int size)
+// Reads the rows of a block, all of its loads at once: `size` elements, Each vectors a thread.  Every thread has Whole
+// of these: tests of the others alone fit the predicates, so that no load waits for one.
+template <int Block, int Whole, int Each, typename Access, typename T>
+static __device__ __forceinline__ void load_rows(Access (&vectors)[Each], const T* rows, int size)
 {
     constexpr int N = sizeof(Access) / sizeof(T);
-    if (count < size) {  // the last block
-        #pragma unroll 1
-        for (int i = N * threadIdx.x; i + N <= count; i += N * Block) {
-            *reinterpret_cast<Access*>(shared + i) = *reinterpret_cast<const Access*>(rows + i);
-        }
-        #pragma unroll 4
-        for (int i = count - count % N + threadIdx.x; i < size; i += Block) {
-            shared[i] = rows[min(i, count - 1)];
-        }
-        return;
-    }
-    Access some[Each];
     #pragma unroll
     for (int u = 0; u < Each; ++u) {
         const int i = N * (u * Block + threadIdx.x);
-        if (i < size) {
-            some[u] = *reinterpret_cast<const Access*>(rows + i);
+        if (u < Whole || i < size) {
+            vectors[u] = *reinterpret_cast<const Access*>(rows + i);
         }
     }
+}
+
+// Writes what load_rows() has read into shared memory.
+template <int Block, int Whole, int Each, typename Access, typename T>
+static __device__ __forceinline__ void stage_rows(T* shared, const Access (&vectors)[Each], int size)
+{
+    constexpr int N = sizeof(Access) / sizeof(T);
     #pragma unroll
     for (int u = 0; u < Each; ++u) {
         const int i = N * (u * Block + threadIdx.x);
-        if (i < size) {
-            *reinterpret_cast<Access*>(shared + i) = some[u];
+        if (u < Whole || i < size) {
+            *reinterpret_cast<Access*>(shared + i) = vectors[u];
         }
+    }
+}
+
+// Reads the rows of the last block into shared memory: `count` elements, then the last one up to `size`, since threads
+// without a row compute as well, and zeros may take long to divide.
+template <int Block, typename Access, typename T>
+static __device__ __forceinline__ void stage_last_rows(T* shared, const T* rows, int count, int size)
+{
+    constexpr int N = sizeof(Access) / sizeof(T);
+    #pragma unroll 1
+    for (int i = N * threadIdx.x; i + N <= count; i += N * Block) {
+        *reinterpret_cast<Access*>(shared + i) = *reinterpret_cast<const Access*>(rows + i);
+    }
+    #pragma unroll 4
+    for (int i = count - count % N + threadIdx.x; i < size; i += Block) {
+        shared[i] = rows[min(i, count - 1)];
     }
 }
 
@@ -168,19 +190,21 @@ softmax_short_pass1(const __nv_bfloat16 x_v, Max<float>& m_acc)
 
 // Accumulates one element into sum.
 static __device__ __forceinline__ void
-softmax_short_pass2(const __nv_bfloat16 x_v, const float m_v, Sum<float>& sum_acc, float& e_kept)
+softmax_short_pass2(const __nv_bfloat16 x_v, const float m_v, Sum<float>& sum_acc)
 {
-    // let e = exp(x - m)
-    const float e_v = exp_scaled_2_24(__bfloat162float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    sum_acc.add(0x1p-24f * e_v);
-    e_kept = e_v;
+    sum_acc.add(exp_approx(__bfloat162float(x_v) - m_v));
 }
 
 // One element of y.
 static __device__ __forceinline__ void
-softmax_short_element(const float e_v, const float sum_reciprocal, __nv_bfloat16& y_v)
+softmax_short_element(const __nv_bfloat16 x_v,
+                      const float m_v,
+                      const float sum_reciprocal,
+                      __nv_bfloat16& y_v)
 {
+    // let e = exp(x - m)
+    const float e_v = exp_scaled_2_24(__bfloat162float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
     y_v = __float2bfloat16_rn(e_v * sum_reciprocal);
 }
@@ -204,9 +228,16 @@ softmax_short_reduce_regs7_staged(const __nv_bfloat16* x_ptr,
 {
     alignas(16) __shared__ __nv_bfloat16 x_shared[7168];
     const unsigned int first_row = blockIdx.x * 1024u;  // of this block
+    const long long first_element = (long long)first_row * layout.width;
     const int elements = (int)min(1024u, n - first_row) * layout.width;  // of this block's rows
     wait_for_earlier_kernels();
-    load_rows<256, 4, uint4>(x_shared, x_ptr + (long long)first_row * layout.width, elements, 1024 * 7);
+    if (elements < 1024 * 7) {  // the last block
+        stage_last_rows<256, uint4>(x_shared, x_ptr + first_element, elements, 1024 * 7);
+    } else {
+        uint4 x_vec[4];
+        load_rows<256, 3>(x_vec, x_ptr + first_element, 1024 * 7);
+        stage_rows<256, 3>(x_shared, x_vec, 1024 * 7);
+    }
     __syncthreads();
 
     for (int local_row = threadIdx.x; local_row < 1024; local_row += 256) {
@@ -214,7 +245,6 @@ softmax_short_reduce_regs7_staged(const __nv_bfloat16* x_ptr,
         const __nv_bfloat16* const x_row = x_shared + local_row * 7;
 
         __nv_bfloat16 x_in[7];
-        float e_kept[7];
         #pragma unroll
         for (int v = 0; v < 7; ++v) {
             x_in[v] = x_row[v];
@@ -231,7 +261,7 @@ softmax_short_reduce_regs7_staged(const __nv_bfloat16* x_ptr,
         #pragma unroll
         for (int v = 0; v < 7; ++v) {
             auto sum_part = Sum<float>::identity();
-            softmax_short_pass2(x_in[v], m_v, sum_part, e_kept[v]);
+            softmax_short_pass2(x_in[v], m_v, sum_part);
             sum_acc.merge(sum_part);
         }
         const float sum_v = sum_acc.result();
@@ -239,12 +269,12 @@ softmax_short_reduce_regs7_staged(const __nv_bfloat16* x_ptr,
 
         #pragma unroll
         for (int v = 0; v < 7; ++v) {
-            softmax_short_element(e_kept[v], sum_reciprocal, y_row[v]);
+            softmax_short_element(x_in[v], m_v, sum_reciprocal, y_row[v]);
         }
     }
 
     __syncthreads();
-    store_rows<256, uint4>(y_ptr + (long long)first_row * layout.width, x_shared, elements);
+    store_rows<256, uint4>(y_ptr + first_element, x_shared, elements);
     let_next_kernel_start();
 }
 

@@ -50,6 +50,18 @@ static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
     return __uint_as_float(upper << 16);
 }
 
+// exp(x) as a term of a sum whose largest term is 1: the relative error grows with -x, but the term shrinks.
+static __device__ __forceinline__ float exp_approx(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.442695041f));
+    return result;
+#else
+    return expf(x);
+#endif
+}
+
 // 2^24 exp(x) for x <= 0: the scale avoids underflow.  The relative error of 2^-17 is below the rounding of a
 // quotient to 16 bits.
 static __device__ __forceinline__ float exp_scaled_2_24(float x)
@@ -113,38 +125,48 @@ static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
-// Reads the rows of a block into shared memory: `count` elements, then the last one up to `size`, since threads without
-// a row compute as well, and zeros may take long to divide.  Each thread issues all of its Each loads before it stores
-// the first.
-template <int Block, int Each, typename Access, typename T>
-static __device__ __forceinline__ void load_rows(T* shared, const T* rows, int count, int size)
+// Reads the rows of a block, all of its loads at once: `size` elements, Each vectors a thread.  Every thread has Whole
+// of these: tests of the others alone fit the predicates, so that no load waits for one.
+template <int Block, int Whole, int Each, typename Access, typename T>
+static __device__ __forceinline__ void load_rows(Access (&vectors)[Each], const T* rows, int size)
 {
     constexpr int N = sizeof(Access) / sizeof(T);
-    if (count < size) {  // the last block
-        #pragma unroll 1
-        for (int i = N * threadIdx.x; i + N <= count; i += N * Block) {
-            *reinterpret_cast<Access*>(shared + i) = *reinterpret_cast<const Access*>(rows + i);
-        }
-        #pragma unroll 4
-        for (int i = count - count % N + threadIdx.x; i < size; i += Block) {
-            shared[i] = rows[min(i, count - 1)];
-        }
-        return;
-    }
-    Access some[Each];
     #pragma unroll
     for (int u = 0; u < Each; ++u) {
         const int i = N * (u * Block + threadIdx.x);
-        if (i < size) {
-            some[u] = *reinterpret_cast<const Access*>(rows + i);
+        if (u < Whole || i < size) {
+            vectors[u] = *reinterpret_cast<const Access*>(rows + i);
         }
     }
+}
+
+// Writes what load_rows() has read into shared memory.
+template <int Block, int Whole, int Each, typename Access, typename T>
+static __device__ __forceinline__ void stage_rows(T* shared, const Access (&vectors)[Each], int size)
+{
+    constexpr int N = sizeof(Access) / sizeof(T);
     #pragma unroll
     for (int u = 0; u < Each; ++u) {
         const int i = N * (u * Block + threadIdx.x);
-        if (i < size) {
-            *reinterpret_cast<Access*>(shared + i) = some[u];
+        if (u < Whole || i < size) {
+            *reinterpret_cast<Access*>(shared + i) = vectors[u];
         }
+    }
+}
+
+// Reads the rows of the last block into shared memory: `count` elements, then the last one up to `size`, since threads
+// without a row compute as well, and zeros may take long to divide.
+template <int Block, typename Access, typename T>
+static __device__ __forceinline__ void stage_last_rows(T* shared, const T* rows, int count, int size)
+{
+    constexpr int N = sizeof(Access) / sizeof(T);
+    #pragma unroll 1
+    for (int i = N * threadIdx.x; i + N <= count; i += N * Block) {
+        *reinterpret_cast<Access*>(shared + i) = *reinterpret_cast<const Access*>(rows + i);
+    }
+    #pragma unroll 4
+    for (int i = count - count % N + threadIdx.x; i < size; i += Block) {
+        shared[i] = rows[min(i, count - 1)];
     }
 }
 
@@ -202,19 +224,21 @@ struct Max {
 
 // Accumulates one element into sum.
 static __device__ __forceinline__ void
-softmax_two_threads_pass2(const __nv_bfloat16 x_v, const float m_v, Sum<float>& sum_acc, float& e_kept)
+softmax_two_threads_pass2(const __nv_bfloat16 x_v, const float m_v, Sum<float>& sum_acc)
 {
-    // let e = exp(x - m)
-    const float e_v = exp_scaled_2_24(to_float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    sum_acc.add(0x1p-24f * e_v);
-    e_kept = e_v;
+    sum_acc.add(exp_approx(to_float(x_v) - m_v));
 }
 
 // One element of y.
 static __device__ __forceinline__ void
-softmax_two_threads_element(const float e_v, const float sum_reciprocal, __nv_bfloat16& y_v)
+softmax_two_threads_element(const __nv_bfloat16 x_v,
+                            const float m_v,
+                            const float sum_reciprocal,
+                            __nv_bfloat16& y_v)
 {
+    // let e = exp(x - m)
+    const float e_v = exp_scaled_2_24(to_float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
     y_v = __float2bfloat16_rn(e_v * sum_reciprocal);
 }
@@ -238,9 +262,16 @@ softmax_two_threads_reduce_regs68_staged(const __nv_bfloat16* x_ptr,
 {
     alignas(16) __shared__ __nv_bfloat16 x_shared[8704];
     const unsigned int first_row = blockIdx.x * 128u;  // of this block
+    const long long first_element = (long long)first_row * layout.width;
     const int elements = (int)min(128u, n - first_row) * layout.width;  // of this block's rows
     wait_for_earlier_kernels();
-    load_rows<256, 5, uint4>(x_shared, x_ptr + (long long)first_row * layout.width, elements, 128 * layout.width);
+    if (elements < 128 * layout.width) {  // the last block
+        stage_last_rows<256, uint4>(x_shared, x_ptr + first_element, elements, 128 * layout.width);
+    } else {
+        uint4 x_vec[5];
+        load_rows<256, 4>(x_vec, x_ptr + first_element, 128 * layout.width);
+        stage_rows<256, 4>(x_shared, x_vec, 128 * layout.width);
+    }
     __syncthreads();
 
     const int thread = threadIdx.x % 2;
@@ -255,9 +286,7 @@ softmax_two_threads_reduce_regs68_staged(const __nv_bfloat16* x_ptr,
     const int e = thread < head ? thread : end + thread - head;
 
     Pack<__nv_bfloat16, 2, 4> x_vec[17];
-    float e_kept[17][2];
     __nv_bfloat16 x_in;
-    float e_edge;
     #pragma unroll
     for (int v = 0; v < 17; ++v) {
         const int i = head + 2 * (v * 2 + thread);
@@ -291,14 +320,14 @@ softmax_two_threads_reduce_regs68_staged(const __nv_bfloat16* x_ptr,
             auto sum_part = Sum<float>::identity();
             #pragma unroll
             for (int j = 0; j < 2; ++j) {
-                softmax_two_threads_pass2(extract(x_vec[v], j), m_v, sum_part, e_kept[v][j]);
+                softmax_two_threads_pass2(extract(x_vec[v], j), m_v, sum_part);
             }
             sum_acc.merge(sum_part);
         }
     }
     if (thread < edges) {
         auto sum_part = Sum<float>::identity();
-        softmax_two_threads_pass2(x_in, m_v, sum_part, e_edge);
+        softmax_two_threads_pass2(x_in, m_v, sum_part);
         sum_acc.merge(sum_part);
     }
     sum_acc.merge(sum_acc.shuffle_xor(1));
@@ -312,17 +341,17 @@ softmax_two_threads_reduce_regs68_staged(const __nv_bfloat16* x_ptr,
             Pack<__nv_bfloat16, 2, 4> y_vec;
             #pragma unroll
             for (int j = 0; j < 2; ++j) {
-                softmax_two_threads_element(e_kept[v][j], sum_reciprocal, y_vec.at[j]);
+                softmax_two_threads_element(extract(x_vec[v], j), m_v, sum_reciprocal, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 2, 4>*>(y_row + i) = y_vec;
         }
     }
     if (thread < edges) {
-        softmax_two_threads_element(e_edge, sum_reciprocal, y_row[e]);
+        softmax_two_threads_element(x_in, m_v, sum_reciprocal, y_row[e]);
     }
 
     __syncthreads();
-    store_rows<256, uint4>(y_ptr + (long long)first_row * layout.width, x_shared, elements);
+    store_rows<256, uint4>(y_ptr + first_element, x_shared, elements);
     let_next_kernel_start();
 }
 

@@ -200,7 +200,7 @@ _ROWS = (
     Helper("divide_moderate", ("is_moderate", "reciprocal_approx")),
     *(Helper(f"divide_{suffix}", ("reciprocal_approx",)) for suffix in ("short", "by_one_plus", "by_large")),
     *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING, TAKE_PACKED, STORE_WORDS, PREFETCH_ROW)),
-    Helper("load_rows"),
+    *(Helper(name) for name in ("load_rows", "stage_rows", "stage_last_rows")),
     Helper(
         "load_rows_evict_last",
         ("load_evict_last",),

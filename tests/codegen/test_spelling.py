@@ -121,6 +121,8 @@ def test_helpers_and_files_agree() -> None:
         "store_words",
         *(f"group_sum_{narrow}" for narrow in ("i8", "u8", "bool")),
         "load_rows",
+        "stage_rows",
+        "stage_last_rows",
         "accumulators/first_place",
         "accumulators/integer_moments",
         "normal_cdf_fast_f32",

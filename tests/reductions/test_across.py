@@ -1,6 +1,8 @@
-"""Staged rows beside operands that run across them: these are read before the rows are moved."""
+"""Staged rows: all are loaded before the first are moved, behind operands that run across them."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pytest
@@ -25,6 +27,18 @@ def test_loads_of_rows_with_gaps_have_registers() -> None:
     source = kgen.jit(TEXT).source(a, b, arch="sm_90")
     assert "// Rows with gaps, staged through shared memory: b." in source
     assert "__launch_bounds__(256, 2)\n" in source
+
+
+@pytest.mark.parametrize("width", [7, 37])
+def test_all_rows_are_loaded_ahead_of_the_first_store(width: int) -> None:
+    """An operand's loads would wait for those of the one before, and with a test of each for its predicate."""
+    a, b = kgen.spec((1 << 20, width), "f32"), kgen.spec((1 << 20, width), "u8")
+    source = kgen.jit("out = sum(a * b, axis=-1)").source(a, b, arch="sm_90")
+    body = source[source.index("__global__") : source.index("__syncthreads();")]
+    assert body.count("load_rows<") == body.count("        stage_rows<") == 2
+    assert body.rindex("load_rows<") < body.index("        stage_rows<")
+    found = re.findall(r"\[(\d)\];\s+load_rows<\d+, (\d)>", body)
+    assert [int(most) - int(whole) <= 1 for most, whole in found] == [True, True]
 
 
 @pytest.mark.parametrize("width", [2, 3, 8, 33])

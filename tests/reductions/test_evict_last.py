@@ -27,7 +27,7 @@ def told(text: str, rows: int, width: int, dtype: str = "bf16", **given: Any) ->
     given.setdefault("arch", "sm_90")
     source = kgen.jit(text).source(**specs, **given)
     found = re.findall(r"load_evict_last<[^;]*>\((\w)_row \+", source) + re.findall(
-        r"load_rows_evict_last<[^(]*>\((\w)_shared", source
+        r"load_rows_evict_last<[^(]*>\((\w)_vec", source
     )
     assert bool(found) == ("// Chosen: L2: " in source) == ("T load_evict_last(const void* from)" in source)
     if given["arch"] is not None:

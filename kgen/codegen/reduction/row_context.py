@@ -129,7 +129,8 @@ class Peel:
 class StagedOperand:
     """An operand whose rows a block moves through shared memory.
 
-    ``pitch``: the distance of rows there.  ``read``, ``write``: the functions, or empty.
+    ``pitch``: the distance of rows there.  ``read``, ``write``: the functions, or empty.  ``vector``: the type by which
+    rows move; ``each``: how many of them a thread reads, at most, into the registers ``vectors``; ``whole``: at least.
     """
 
     type: str
@@ -139,6 +140,10 @@ class StagedOperand:
     place: str
     read: str
     write: str
+    vector: str
+    vectors: str
+    each: int
+    whole: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +176,10 @@ class Staged:
     row_distance: int
     warps: int
     rows_per_thread: bool
+
+    @property
+    def reads(self) -> int:
+        return sum(bool(o.read) for o in self.operands)
 
     @property
     def writes(self) -> bool:

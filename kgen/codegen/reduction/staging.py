@@ -31,8 +31,12 @@ def staging(operands: Operands, places: RowPlaces) -> Staged | None:
                 arrays[i],
                 _pitch(operands, i),
                 operands.pointer(i),
-                f"{_reader(operands, i)}<{schedule.block}, {each}, {_access_type(operands, i)}>" if reads else "",
+                _reader(operands, i) if reads else "",
                 f"store_rows<{schedule.block}, {_access_type(operands, i)}>" if writes else "",
+                _access_type(operands, i),
+                names.vector(operands.labels[i]),
+                each,
+                schedule.rows * schedule.shortest // at_once,
             )
         )
     warps = schedule.block // WARP
@@ -67,7 +71,8 @@ def staged_helpers(operands: Operands) -> tuple[str, ...]:
     pairs = enumerate(zip(operands.schedule.accesses, operands.step.accesses, strict=True))
     staged = [(i, access) for i, (planned, access) in pairs if planned.kind == "staged"]
     readers = dict.fromkeys(_reader(operands, i) for i, access in staged if access.reads)
-    return (*readers, *(["store_rows"] if any(access.writes for _, access in staged) else []))
+    moved = (*readers, "stage_rows", "stage_last_rows") if readers else ()
+    return (*moved, *(["store_rows"] if any(access.writes for _, access in staged) else []))
 
 
 def staged_operands(operands: Operands) -> list[str]:

@@ -104,6 +104,12 @@ class RowSchedule(Schedule):
         return self.row_threads * self.vectors * (1 if self.is_column else self.group)
 
     @property
+    def shortest(self) -> int:
+        """Elements of a row that is staged, at least."""
+        each = self.row_threads * self.group
+        return self.resident if self.threads == 1 else self.resident - each + 1 if self.fills else 1
+
+    @property
     def fills(self) -> bool:
         """Whether all groups of a thread but its last one are known to lie within the row, so that only that one is
         checked.
