@@ -90,14 +90,12 @@ static __device__ __forceinline__ float divide(float a, float b, float r, bool& 
     return is_zero ? q : rounded;  // -0 / b is -0; the fma would give +0
 }
 
-// a / b, rounded to nearest (P. Markstein, 1990).  r = reciprocal(b) is computed once a row.
-static __device__ __forceinline__ float divide(float a, float b, float r)
+// a / c, rounded to nearest, where c is a positive integer of at most 20 significant bits that leaves no ties, and r is
+// 1 / c, rounded: rest is exact.  Zeros keep their signs, and what is left of an infinity is a number again.
+static __device__ __forceinline__ float divide_by_integer(float a, float c, float r)
 {
-    const float q = a * r;
-    if (fabsf(q) > 1e-20f && fabsf(q) < 1e36f) {
-        return fmaf(fmaf(-q, b, a), r, q);
-    }
-    return a == 0 && r == r ? q : a / b;
+    const float q = a * r, rest = fminf(fmaf(q, c, -a), 0x1p127f);
+    return fmaf(-rest, r, q);
 }
 
 // Writes a group of 4, 8 or 16 bytes at once.  The compiler would put narrow elements together first, or write a group
@@ -246,7 +244,7 @@ quantize_rows_reduce_regs4096(const __nv_bfloat16* x_ptr,
     }
     const float max_v = max_acc.result();
     // scale: float = max(max(abs(x), axis=-1, keepdims=true), 1e-12) / 127
-    const float scale_out = divide(nan_max(max_v, 1e-12f), 127.0f, 0.007874016f);
+    const float scale_out = divide_by_integer(nan_max(max_v, 1e-12f), 127.0f, 0.007874016f);
     const float scale_out_reciprocal = reciprocal(scale_out);
 
     #pragma unroll

@@ -20,9 +20,7 @@ from kgen.codegen.literals import in_hex
 from kgen.codegen.quotients import (
     NOTHING_MODERATE,
     Moderate,
-    by_constant,
-    by_range,
-    by_shared,
+    by_known,
 )
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults, spell_short
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
@@ -385,12 +383,8 @@ class Writer:
     def _divided(self, number: int, args: Sequence[Expr]) -> Spelling | None:
         """A division by what is known of the divisor; None where nothing is."""
         ops, op = self.step.graph.ops, self.step.graph.ops[number]
-        quotient = by_constant(ops, op, args[0])
-        if quotient is None:
-            quotient = by_range(ops, op, *args)
-        if quotient is None and op.args[1] in self.shared:
-            quotient = by_shared(op, *args, moderate=number in self.moderate.quotients)
-        return quotient
+        is_shared, is_moderate = op.args[1] in self.shared, number in self.moderate.quotients
+        return by_known(ops, op, *args, is_shared=is_shared, is_moderate=is_moderate)
 
     def comment(self, statement: Statement | None) -> None:
         """Write the statement that the next lines come from, if it is another than before."""

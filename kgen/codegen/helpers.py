@@ -198,7 +198,8 @@ _ROWS = (
     Helper("quotient", ("positive_reciprocal",)),
     Helper("round_group", headers=("cuda_fp8.h",)),
     Helper("divide_moderate", ("is_moderate", "reciprocal_approx")),
-    *(Helper(f"divide_{suffix}", ("reciprocal_approx",)) for suffix in ("short", "by_one_plus", "by_large")),
+    *(Helper(f"divide_{suffix}", ("reciprocal_approx",)) for suffix in ("short", "in_range", "by_one_plus")),
+    *(Helper("divide_by_large", ("reciprocal_approx",)), Helper("divide_by_integer")),
     *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING, TAKE_PACKED, STORE_WORDS, PREFETCH_ROW)),
     *(Helper(name) for name in ("load_rows", "stage_rows", "stage_last_rows")),
     Helper(

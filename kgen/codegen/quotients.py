@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from kgen.codegen.expressions import Expr, Level, Spelling, call
 from kgen.codegen.literals import constant
-from kgen.dtypes import FLOAT32
+from kgen.dtypes import FLOAT32, DType
 from kgen.ir.graph import IndexMap, Op, from_bits, to_bits
 from kgen.partition.step import Step
 from kgen.records import dataclass
@@ -24,36 +24,47 @@ _FEW_BITS = 20
 _EXPONENTIALS = frozenset({"exp", "exp2", "exp10"})
 
 
-def by_constant(ops: Sequence[Op], op: Op, dividend: Expr) -> Spelling | None:
+def by_known(
+    ops: Sequence[Op], op: Op, dividend: Expr, divisor: Expr, *, is_shared: bool, is_moderate: bool
+) -> Spelling | None:
+    """A division by what is known of the divisor; None where nothing is.
+
+    ``is_shared``: whether all elements of a thread share the divisor.  ``is_moderate``: whether the division is one of
+    :func:`moderate_quotients`.
+    """
+    if op.dtype is not FLOAT32:
+        return None
+    quotient = _by_constant(ops, op, dividend) or _by_range(ops, op, dividend, divisor)
+    if quotient is None and not is_moderate and _is_in_range(ops, op):
+        quotient = Spelling(call("divide_in_range", [dividend, divisor]), ("divide_in_range",))
+    return _by_shared(dividend, divisor, is_moderate=is_moderate) if quotient is None and is_shared else quotient
+
+
+def _by_constant(ops: Sequence[Op], op: Op, dividend: Expr) -> Spelling | None:
     """``a / c`` for a constant ``c``; None where it takes a division."""
     divisor = _constant(ops[op.args[1]])
-    if op.dtype is not FLOAT32 or not _SMALLEST < abs(divisor) < _LARGEST:
+    if not _SMALLEST < abs(divisor) < _LARGEST:
         return None
     if _significant_bits(divisor) <= _FEW_BITS and is_moderate(ops, op.args[0]):
         high, low = _inverse(divisor)
         low_and_why = Expr(f"{_literal(low).code} /* 1 / {_literal(divisor).code} */", Level.PRIMARY)
         return Spelling(call("divide_constant", [dividend, _literal(high), low_and_why]), ("divide_constant",))
-    return Spelling(call("divide", [dividend, _literal(divisor), _literal(1 / divisor)]), ("divide",))
+    helper = "divide_by_integer" if _never_ties(ops, op.args[0], divisor) else "divide"
+    return Spelling(call(helper, [dividend, _literal(divisor), _literal(1 / divisor)]), (helper,))
 
 
-def by_shared(op: Op, dividend: Expr, divisor: Expr, *, moderate: bool) -> Spelling | None:
-    """``a / b`` where all elements of a thread share ``b``: the compiler computes the reciprocal once.
-
-    ``moderate``: whether the division is one of :func:`moderate_quotients`.
-    """
-    if op.dtype is not FLOAT32:
-        return None
-    if moderate:
+def _by_shared(dividend: Expr, divisor: Expr, *, is_moderate: bool) -> Spelling:
+    """``a / b`` where all elements of a thread share ``b``: the compiler computes the reciprocal once."""
+    if is_moderate:
         return Spelling(call("divide_moderate<UseReciprocal>", [dividend, divisor]), ("divide_moderate",))
     reciprocal = call("reciprocal", [divisor])
     return Spelling(call("divide", [dividend, divisor, reciprocal]), ("divide_reciprocal", "divide"))
 
 
-def by_range(ops: Sequence[Op], op: Op, dividend: Expr, divisor: Expr) -> Spelling | None:
+def _by_range(ops: Sequence[Op], op: Op, dividend: Expr, divisor: Expr) -> Spelling | None:
     """``a / b`` where the range of ``b`` is known: a converted narrow number, or ``1 + exp(x)``."""
-    if op.dtype is not FLOAT32:
-        return None
-    if is_moderate(ops, op.args[0]) and _is_short(ops, op.args[1]):
+    fits = is_moderate(ops, op.args[0]) or (_is_narrow(ops, op.args[0]) and _is_integer(ops, op.args[1]))
+    if fits and _is_short(ops, op.args[1]):
         return Spelling(call("divide_short", [dividend, divisor]), ("divide_short",))
     exponential = one_plus_exponential(ops, op.args[1])
     if exponential is None:
@@ -86,7 +97,7 @@ def moderate_quotients(ops: Sequence[Op], shared: Set[int]) -> Moderate:
     for number, op in enumerate(ops):
         if op.name == "div" and op.args[1] in shared and _is_leaf(ops[op.args[1]]):
             dividend, divisor = (ranges[a] for a in op.args)
-            if dividend is None or divisor is None or not dividend.is_exact_over(divisor):
+            if dividend is None or divisor is None or not dividend.keeps_its_sign_over(divisor):
                 continue
             quotients.add(number)
             leaves |= dividend.leaves | divisor.leaves
@@ -94,12 +105,21 @@ def moderate_quotients(ops: Sequence[Op], shared: Set[int]) -> Moderate:
     return Moderate(frozenset(quotients), tuple(sorted(leaves)), tuple(sorted(divisors)))
 
 
+def _is_in_range(ops: Sequence[Op], op: Op) -> bool:
+    """Whether a division is one of integers, of floats of few exponent bits, or of what is made of them."""
+    ranges: list[_Range | None] = []
+    for earlier in ops[: 1 + max(op.args)]:
+        ranges.append(_range(ops, earlier, ranges))
+    dividend, divisor = (ranges[a] for a in op.args)
+    return dividend is not None and divisor is not None and dividend.is_exact_over(divisor)
+
+
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """A finite float32 that is 0, or at least ``2**low`` and less than ``2**high``.
+    """A float32 that is 0, or at least ``2**low`` and less than ``2**high``.
 
     ``positive_zero``: whether it is never -0.  ``leaves``: the values that have to be moderate for that.  ``positive``:
-    whether it is above 0.
+    whether it is above 0.  ``finite``: whether it is never an infinity or NaN, too.
     """
 
     low: int
@@ -107,11 +127,16 @@ class _Range:
     positive_zero: bool
     leaves: frozenset[int] = frozenset()
     positive: bool = False
+    finite: bool = True
 
     def is_exact_over(self, divisor: _Range) -> bool:
-        """Whether no step of the quotient loses bits to underflow, or overflows; -0 would lose its sign."""
+        """Whether no step of the quotient loses bits to underflow, or overflows."""
         quotient = self.low - divisor.high, self.high - divisor.low
-        return self.positive_zero and self.low >= -100 and quotient[0] >= -100 and quotient[1] <= 100
+        return min(self.low, divisor.low, *quotient) >= -100 and max(divisor.high, *quotient) <= 120
+
+    def keeps_its_sign_over(self, divisor: _Range) -> bool:
+        """Whether no quotient is -0, nor that of an infinity or NaN, too."""
+        return self.is_exact_over(divisor) and self.positive_zero and self.finite and divisor.finite
 
 
 def _is_leaf(op: Op) -> bool:
@@ -131,31 +156,57 @@ def _range(ops: Sequence[Op], op: Op, ranges: Sequence[_Range | None]) -> _Range
         exponent = math.frexp(value)[1]
         return _Range(exponent - 1, exponent, True, positive=value > 0) if value and math.isfinite(value) else None
     if op.name == "cast":
-        source = ops[op.args[0]].dtype
-        return None if source.is_float else _Range(0, source.bits, True)
+        return _converted(ops[op.args[0]].dtype)
+    if op.name in _UNARY:
+        found = ranges[op.args[0]]
+        return None if found is None else _UNARY[op.name](found)
     known = [found for a in op.args if (found := ranges[a]) is not None]
     return _COMBINED[op.name](*known) if op.name in _COMBINED and len(known) == 2 else None
 
 
+def _converted(source: DType) -> _Range | None:
+    if not source.is_float:
+        return _Range(0, source.bits, True)
+    bias = (1 << (source.exponent - 1)) - 1
+    return _Range(1 - bias - source.mantissa, bias + 2, False, finite=False) if bias < 64 else None
+
+
 def _product(a: _Range, b: _Range) -> _Range:
     keeps = (a.positive_zero and b.positive) or (a.positive and b.positive_zero)
-    return _Range(a.low + b.low, a.high + b.high, keeps, a.leaves | b.leaves)
+    return _made_of(a, b, a.low + b.low, a.high + b.high, keeps)
 
 
 def _quotient(a: _Range, b: _Range) -> _Range:
-    return _Range(a.low - b.high, a.high - b.low + 1, a.positive_zero and b.positive, a.leaves | b.leaves)
+    return _made_of(a, b, a.low - b.high, a.high - b.low + 1, a.positive_zero and b.positive)
 
 
 def _difference(a: _Range, b: _Range) -> _Range:
     """What is not 0 is no less than the last bit of an operand, which may be a product of 48 bits."""
-    return _Range(min(a.low, b.low) - 48, max(a.high, b.high) + 1, a.positive_zero, a.leaves | b.leaves)
+    return _made_of(a, b, min(a.low, b.low) - 48, max(a.high, b.high) + 1, a.positive_zero)
 
 
 def _sum(a: _Range, b: _Range) -> _Range:
     return replace(_difference(a, b), positive_zero=a.positive_zero or b.positive_zero)
 
 
+def _made_of(a: _Range, b: _Range, low: int, high: int, positive_zero: bool) -> _Range:
+    return _Range(low, high, positive_zero, a.leaves | b.leaves, finite=a.finite and b.finite)
+
+
+def _negated(a: _Range) -> _Range:
+    return replace(a, positive_zero=False, positive=False)
+
+
+def _magnitude(a: _Range) -> _Range:
+    return replace(a, positive_zero=True)
+
+
+def _tanh(a: _Range) -> _Range:
+    return _Range(min(a.low, 0) - 1, 1, False, a.leaves, finite=False)
+
+
 _COMBINED = {"add": _sum, "sub": _difference, "mul": _product, "div": _quotient}
+_UNARY = {"neg": _negated, "abs": _magnitude, "tanh": _tanh}
 
 
 def _constant(op: Op) -> float:
@@ -173,6 +224,28 @@ def _is_short(ops: Sequence[Op], number: int) -> bool:
     """Whether the value is converted from at most 16 bits, and has fewer exponent bits than a float."""
     op = ops[number]
     return is_moderate(ops, number) and ops[op.args[0]].dtype.bits <= 16
+
+
+def _is_narrow(ops: Sequence[Op], number: int) -> bool:
+    """Whether the value is converted from a float of at most 16 bits."""
+    op = ops[number]
+    source = ops[op.args[0]].dtype if op.name == "cast" else FLOAT32
+    return source.is_float and source.bits <= 16
+
+
+def _is_integer(ops: Sequence[Op], number: int) -> bool:
+    return ops[number].name == "cast" and not ops[ops[number].args[0]].dtype.is_float
+
+
+def _never_ties(ops: Sequence[Op], number: int, divisor: float) -> bool:
+    """Whether a subnormal quotient by this constant never lies halfway between two floats.
+
+    Subnormals are integers in units of 2^-149, and so is what is left of a division by an integer: half the divisor,
+    if that is even.  Floats of 16 bits are multiples of 2^16 such units.
+    """
+    if divisor < 0 or not divisor.is_integer() or _significant_bits(divisor) > _FEW_BITS:
+        return False
+    return int(divisor) % (1 << 17 if _is_narrow(ops, number) else 2) != 0
 
 
 def one_plus_exponential(ops: Sequence[Op], number: int) -> Op | None:

@@ -124,7 +124,7 @@ def test_values_of_a_row() -> None:
     assert "const float rsqrt_v = rsqrtf(mean_v + 0.5f);" in kgen.jit(norm).source(x)
     assert "rsqrt_v2" not in kgen.jit(f"let rsqrt = x * 3\n{norm} + rsqrt * rsqrt").source(x)
     quantize = "s = max(abs(x), axis=-1, keepdims=true) / 127\nq = cast<i8, sat, rne>(x / s)"
-    assert "const float s_out = divide(max_v, 127.0f" in kgen.jit(quantize).source(x)
+    assert "const float s_out = divide_by_integer(max_v, 127.0f" in kgen.jit(quantize).source(x)
 
 
 def test_one_column_a_thread() -> None:

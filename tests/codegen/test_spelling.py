@@ -85,6 +85,8 @@ def test_helpers_and_files_agree() -> None:
         "divide_by_one_plus",
         "divide_by_large",
         "divide_moderate",
+        "divide_by_integer",
+        "divide_in_range",
         "divide_quotient",
         "divide_group",
         QUOTIENT,

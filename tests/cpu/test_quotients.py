@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -112,6 +114,8 @@ def test_short_divisors(dtypes: str, error: int) -> None:
 
 def operands(name: str, seed: int) -> Array:
     """Numbers of a dtype as float32: all of 8 bits, the least, the greatest and some others of more."""
+    if name == "bf16":
+        return (np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)).view(np.float32)[seed::61]
     dtype = np.dtype({"u": "uint", "i": "int", "f": "float"}[name[0]] + name[1:])
     bits = np.random.default_rng(seed).integers(0, 1 << 64, 600, dtype=np.uint64) >> np.uint64(64 - 8 * dtype.itemsize)
     edges = np.array(
@@ -120,6 +124,63 @@ def operands(name: str, seed: int) -> Array:
     every = np.arange(256, dtype=np.uint64) if dtype.itemsize == 1 else np.concatenate([bits, edges])
     with np.errstate(over="ignore"):
         return every.astype(f"u{dtype.itemsize}").view(dtype).astype(np.float32)
+
+
+def is_same(found: Array, wanted: Array) -> bool:
+    """Whether numbers have the same bits, and NaN are where they are."""
+    numbers = ~np.isnan(wanted)
+    return np.array_equal(found, wanted, equal_nan=True) and np.array_equal(
+        np.signbit(found[numbers]), np.signbit(wanted[numbers])
+    )
+
+
+#: Of float32 by even integers, subnormal quotients may be ties; those of bfloat16 by 2^17 as well.
+@pytest.mark.parametrize(
+    ("dtype", "divisor", "covered"),
+    [
+        *(("f32", n, True) for n in (3, 255, 2**20 - 1)),
+        *(("f32", n, False) for n in (6, -3, 2**20 + 1)),
+        *(("bf16", n, True) for n in (6, 255, 1000, 3 << 16)),
+        ("bf16", 3 << 17, False),
+    ],
+)
+def test_floats_by_integers(dtype: str, divisor: int, covered: bool) -> None:
+    """Every bfloat16, or float32 of every magnitude and the least of them, by a multiplication and its correction."""
+    bits = np.arange(1 << 16, dtype=np.uint32)
+    x = np.concatenate([bits << 16, *([bits, bits | 1 << 31, bits * 65521] if dtype == "f32" else [])]).view(np.float32)
+    text = f"out = cast<float>(cast<{dtype}>(x)) / {divisor}"
+    kernel = kgen.jit(text, device="cpu", fmad=False)
+    assert ("divide_by_integer" in kernel.source(x)) == covered
+    with np.errstate(all="ignore"):
+        assert is_same(kernel(x), x / np.float32(divisor))
+
+
+@pytest.mark.parametrize(
+    ("text", "dtypes", "helper"),
+    [
+        ("a / b", "bf16 u8", "short"),
+        ("a / b", "bf16 i16", "short"),
+        ("a / b", "f16 i32", "in_range"),
+        ("a / b", "i32 u32", "in_range"),
+        ("a / b", "u64 i64", "in_range"),
+        ("a / (b + b * 3)", "i32 f16", "in_range"),
+        ("tanh(a) / b", "i32 i32", "in_range"),
+    ],
+)
+def test_quotients_of_known_range(text: str, dtypes: str, helper: str) -> None:
+    """Zeros, infinities and NaN have their quotients, without a branch."""
+    a, b = (operands(name, seed) for seed, name in enumerate(dtypes.split()))
+    a, b = (x.ravel() for x in np.meshgrid(a, b))
+    pairs = zip(dtypes.split(), (a, b), strict=True)
+    given = [kgen.jit(f"out = cast<{name}>(x)", device="cpu")(x) for name, x in pairs]
+    text = re.sub(r"\b([ab])\b", r"cast<float>(\1)", text)
+    above, below = text.split(" / ")
+    kernel = kgen.jit(f"out = {text}", device="cpu", fmad=False)
+    assert f"divide_{helper}(" in kernel.source(*given)
+    parts = [kgen.jit(f"out = {part}", device="cpu", fmad=False) for part in (above, below)]
+    with np.errstate(all="ignore"):
+        wanted = parts[0](given[0]) / parts[1](given[1])
+        assert is_same(kernel(*given), wanted)
 
 
 @pytest.mark.parametrize(
