@@ -45,6 +45,15 @@ def test_a_small_operand_across_short_rows_is_copied() -> None:
     assert found.specialised.graph.operands[-1].name == "c_copy"
 
 
+def test_a_chain_of_few_rows_is_not_one_kernel_behind_a_copy() -> None:
+    """Seven rows fill no device, whatever their bytes would take."""
+    shape = (7, 3793804)
+    dense, across = ("bfloat16", shape, (3793804, 1)), ("bfloat16", shape, (1, 7))
+    text = "let z = cast<float>(a > b ? c : a)\nout = z * rsqrt(mean(z * z, axis=1, keepdims=true) + 1e-6)"
+    found = lowered(text, a=dense, b=dense, c=across)
+    assert not any(o.name == "c_copy" for o in found.specialised.graph.operands)
+
+
 def test_a_copy_has_to_pay() -> None:
     """The same order, few elements, and an operand that the program updates: no copies."""
     shape = (4096, 4096)
