@@ -113,6 +113,16 @@ def next_row(name: str) -> str:
     return f"{name}_next"
 
 
+def in_row(name: str) -> str:
+    """What a group's elements share that are in the row of its first one."""
+    return f"{name}_in_row"
+
+
+def in_next_row(name: str) -> str:
+    """What those share that are in the next row."""
+    return f"{name}_in_next_row"
+
+
 def box(name: str) -> str:
     """The offset of a box of elements."""
     return f"{name}_box"

@@ -25,7 +25,7 @@ from kgen.schedule.target import PORTABLE, Target
 #: either      a run, or consecutive along the second dimension of a tile, then transposed in shared memory
 #: linear      consecutive elements, one per thread
 #: strided     one element per thread, at an offset computed from its coordinates
-#: row         one element per row of a kernel with reductions
+#: row         one element per row: of a kernel with reductions, or of groups that have elements of two rows
 #: staged      contiguous rows: a block moves all of its rows through shared memory
 #: spaced      rows with gaps between them: a block reads each of its rows into shared memory
 AccessKind = Literal[

@@ -36,6 +36,20 @@ def test_rows_of_a_group_and_more() -> None:
             np.testing.assert_array_equal(kernel(a, b, c, d), a + b * 2 - c * d)
 
 
+def test_what_a_row_shares_is_read_once_for_each_of_two_rows() -> None:
+    """Also where the last group ends with the last row, behind which nothing may be read."""
+    with forced(IN_GROUPS):
+        kernel = kgen.jit("out = a * b - c", device="cpu")
+        for count, height, width in SHAPES:
+            a, b, c = numbers(count, height, width), numbers(count, height, 1), numbers(height, 1)
+            kinds = [access["kind"] for access in schedule(kernel, a, b, c)["accesses"]]
+            assert sorted(kinds) == ["row", "row", "vector", "vector"]
+            np.testing.assert_array_equal(kernel(a, b, c), a * b - c)
+    text = str(kernel.source(a, b, c))
+    assert "b_ptr[left < 4 ? b_next : b_first]" in text
+    assert "j < left ? b_in_row : b_in_next_row" in text
+
+
 def test_rows_shorter_than_a_group() -> None:
     """A group may have elements of many rows: coordinates are stepped from one to the next."""
     with forced(IN_GROUPS):

@@ -148,6 +148,8 @@ class LinearWriter(ElementWriter):
             return argument.name
         if mode == "kept" and argument.kind == "write":
             return f"{self.result(number)}[j]"
+        if planned.kind == "row" and mode == "packed":
+            return f"j < left ? {names.in_row(label)} : {names.in_next_row(label)}"
         if planned.pattern is not None:
             return f"{self.pointer(number)}[{names.offset(self.pattern(planned.pattern))}]"
         if mode in ("direct", "kept") or planned.kind == "linear":
@@ -200,20 +202,37 @@ class LinearWriter(ElementWriter):
         """Lines that find where a group's elements of two rows begin."""
         schedule = self.schedule
         labels = [self.pattern(pattern) for pattern in range(schedule.patterns)]
+        same = {self.pattern(self.schedule.accesses[i].pattern or 0) for i in self.rows}
         extent = f"{'' if schedule.signed == 'long long' else '(int)'}{member('extent', 0, schedule.rank - 1)}"
         lines = [f"const {self.signed} left = {extent} - c0;  // elements up to the end of the row"]
         for label in labels:
-            lines += self.offset_lines(label, 0, 0, names.first_row(label))
+            lines += self.offset_lines(label, int(label in same), 0, names.first_row(label))
         lines += next_coordinates(schedule.rank, schedule.rank - 1, schedule.signed, 1)
         for label in labels:
             found = self.offset_lines(label, 1, 0, names.next_row(label))
-            lines += [*found[:-1], f"{found[-1][:-1]} - left * layout.{label}_stride[0];"]
+            lines += found if label in same else [*found[:-1], f"{found[-1][:-1]} - left * layout.{label}_stride[0];"]
+        for i in self.rows:
+            pointer, first, following = self.pointer(i), *self.ends(i)
+            lines.append(f"const auto {names.in_row(self.labels[i])} = {pointer}[{first}];")
+            at = f"left < {schedule.group} ? {following} : {first}"
+            lines.append(f"const auto {names.in_next_row(self.labels[i])} = {pointer}[{at}];")
         return lines
+
+    @property
+    def rows(self) -> list[int]:
+        """The accesses of which a group reads one element for each of its two rows."""
+        return [i for i, t in enumerate(self.schedule.accesses) if t.kind == "row"]
+
+    def ends(self, access: int) -> tuple[str, str]:
+        """The offsets of an access in both rows of a group."""
+        label = self.pattern(self.schedule.accesses[access].pattern or 0)
+        return names.first_row(label), names.next_row(label)
 
     def offsets_in_two_rows(self) -> tuple[OffsetContext, ...]:
         """The offsets of element ``j`` of a group."""
         found: list[OffsetContext] = []
-        for label in map(self.pattern, range(self.schedule.patterns)):
+        same = {self.schedule.accesses[i].pattern for i in self.rows}
+        for label in (self.pattern(pattern) for pattern in range(self.schedule.patterns) if pattern not in same):
             start = f"(j < left ? {names.first_row(label)} : {names.next_row(label)})"
             line = f"const {self.signed} {names.offset(label)} = {start} + j * layout.{label}_stride[0];"
             found.append(OffsetContext((line,)))
@@ -266,7 +285,9 @@ def _covered_in_groups(writer: LinearWriter) -> list[str]:
     text = [f"Operands in memory order, {how}.{writer.note}", writer.launch()]
     others = writer.by_kind("strided")
     text += [f"At an offset computed for each element: {names.listed(others)}."] if others else []
-    text += [OFFSETS_32] if others and writer.is_narrow else []
+    rows = writer.by_kind("row")
+    text += [f"One element for each of a group's two rows: {names.listed(rows)}."] if rows else []
+    text += [OFFSETS_32] if (others or rows) and writer.is_narrow else []
     return text + alignment_comment(writer.step, schedule)
 
 

@@ -42,8 +42,11 @@ def flat(facts: Facts) -> Choice | None:
     if not dense or not facts.strided:
         return None
     schedule = _linear(facts, "flat")
-    reason = f"flat: {listed(facts.strided)} not dense, and found element by element"
-    return Choice(schedule, facts.space, (reason, *group_reasons(schedule, facts)))
+    how = {"strided": "not dense, and found element by element", "row": "the same along rows, and read once a row"}
+    kinds = [t.kind for t in schedule.accesses]
+    named = {kind: [name for name, k in zip(facts.names, kinds, strict=True) if k == kind] for kind in how}
+    reasons = [f"flat: {listed(named[kind])} {what}" for kind, what in how.items() if named[kind]]
+    return Choice(schedule, facts.space, (*reasons, *group_reasons(schedule, facts)))
 
 
 def beyond(block: int, group: int) -> int:
@@ -58,6 +61,8 @@ def _linear(facts: Facts, template: str) -> Schedule:
     kinds = [_KINDS[c] for c in facts.classes]
     numbers = [i for i, kind in enumerate(kinds) if kind == "strided"]
     pattern_of = dict(zip(numbers, stride_patterns(facts.space, numbers)[1], strict=True))
+    two_rows = bool(numbers) and _spans_two_rows(facts, group)
+    kinds = _of_two_rows(facts, kinds) if two_rows else kinds
     one_row = Grouping(facts, kinds, [()] * len(kinds), group)
     accesses = one_row.accesses([pattern_of.get(i) for i in range(len(kinds))], [True] * len(kinds))
     # The compiler adds indices to 64-bit pointers, so only the number of elements and computed offsets have to fit
@@ -68,8 +73,13 @@ def _linear(facts: Facts, template: str) -> Schedule:
     rank = len(facts.space.shape) if facts.coordinates or numbers else 1
     return Schedule(
         template, block, group, rank, bits, accesses, facts.coordinates, one_row.anchor,
-        two_rows=bool(numbers) and _spans_two_rows(facts, group), target=facts.target,
+        two_rows=two_rows, target=facts.target,
     )  # fmt: skip
+
+
+def _of_two_rows(facts: Facts, kinds: list[AccessKind]) -> list[AccessKind]:
+    """The kinds of accesses where groups have elements of two rows: one element of each may be all that is read."""
+    return ["row" if kind == "strided" and facts.step_along(i, 0) == 0 else kind for i, kind in enumerate(kinds)]
 
 
 def _spans_two_rows(facts: Facts, group: int) -> bool:

@@ -50,7 +50,7 @@ def _requests(planned: AccessSchedule, size: int, group: int) -> float:
     """Accesses of a warp for one group of each lane."""
     if planned.kind in ("scalar", "column"):
         return 1
-    if planned.kind == "shifted":
+    if planned.kind in ("shifted", "row"):
         return 2
     if planned.wide is not None:
         return group * planned.wide.step * size / planned.wide.alignment
@@ -72,7 +72,8 @@ def linear_walk(facts: Facts, choice: Choice) -> Walk:
     offsets = DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns
     found = sum(t.kind == "strided" for t in schedule.accesses)
     if schedule.two_rows:  # two offsets for a group, of which each element selects one
-        division = (offsets + 3 * rank * schedule.patterns) / group + 3.0 * found
+        selected = sum(t.kind == "row" for t in schedule.accesses)
+        division = (offsets + 3 * rank * schedule.patterns) / group + 3.0 * found + selected
     else:
         division = offsets if found else 0
     instructions = arithmetic(facts.step) + division + sum(t.requests for t in traffic) * 2 / group + 8 / group
