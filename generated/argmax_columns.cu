@@ -179,8 +179,7 @@ argmax_columns_columns_split(const float* x_ptr,
             Pack<float, 4, 16> x_vec[4];
             #pragma unroll
             for (int u = 0; u < 4; ++u) {
-                x_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    x_column + (e + u * 16) * layout.x_step);
+                x_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_column + (e + u * 16) * layout.x_step);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -194,8 +193,7 @@ argmax_columns_columns_split(const float* x_ptr,
             Pack<float, 4, 16> x_vec[2];
             #pragma unroll
             for (int u = 0; u < 2; ++u) {
-                x_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    x_column + (e + u * 16) * layout.x_step);
+                x_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(x_column + (e + u * 16) * layout.x_step);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -207,8 +205,7 @@ argmax_columns_columns_split(const float* x_ptr,
             e += 32;
         }
         if (e < last) {
-            const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                x_column + e * layout.x_step);
+            const auto x_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(x_column + e * layout.x_step);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 argmax_columns_pass(x_vec.at[j], e, argmax_acc[j], max_acc[j]);

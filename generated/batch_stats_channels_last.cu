@@ -208,8 +208,8 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
             Pack<float, 4, 16> image_vec[4];
             #pragma unroll
             for (int u = 0; u < 4; ++u) {
-                image_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    image_column + (e + u * 32) * layout.image_step);
+                image_vec[u] =
+                    *reinterpret_cast<const Pack<float, 4, 16>*>(image_column + (e + u * 32) * layout.image_step);
             }
             const float weight = __fdividef(4.0f, seen + 4.0f);
             #pragma unroll
@@ -227,8 +227,8 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
             Pack<float, 4, 16> image_vec[2];
             #pragma unroll
             for (int u = 0; u < 2; ++u) {
-                image_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    image_column + (e + u * 32) * layout.image_step);
+                image_vec[u] =
+                    *reinterpret_cast<const Pack<float, 4, 16>*>(image_column + (e + u * 32) * layout.image_step);
             }
             const float weight = __fdividef(2.0f, seen + 2.0f);
             #pragma unroll
@@ -244,8 +244,7 @@ batch_stats_channels_last_columns_split(const float* image_ptr,
             e += 64;
         }
         if (e < last) {
-            const auto image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                image_column + e * layout.image_step);
+            const auto image_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(image_column + e * layout.image_step);
             const float weight = __fdividef(1.0f, seen + 1.0f);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {

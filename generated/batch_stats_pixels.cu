@@ -165,8 +165,7 @@ batch_stats_pixels_columns_3_split(const unsigned char* image_ptr,
         Pack<unsigned char, 8, 8> image_vec[16];
         #pragma unroll
         for (int u = 0; u < 16; ++u) {
-            image_vec[u] = load_words<Pack<unsigned char, 8, 8>>(
-                image_own + (e + u * 768) * 3);
+            image_vec[u] = load_words<Pack<unsigned char, 8, 8>>(image_own + (e + u * 768) * 3);
         }
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
@@ -182,8 +181,7 @@ batch_stats_pixels_columns_3_split(const unsigned char* image_ptr,
         Pack<unsigned char, 8, 8> image_vec[8];
         #pragma unroll
         for (int u = 0; u < 8; ++u) {
-            image_vec[u] = load_words<Pack<unsigned char, 8, 8>>(
-                image_own + (e + u * 768) * 3);
+            image_vec[u] = load_words<Pack<unsigned char, 8, 8>>(image_own + (e + u * 768) * 3);
         }
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
@@ -200,8 +198,7 @@ batch_stats_pixels_columns_3_split(const unsigned char* image_ptr,
         Pack<unsigned char, 8, 8> image_vec[4];
         #pragma unroll
         for (int u = 0; u < 4; ++u) {
-            image_vec[u] = load_words<Pack<unsigned char, 8, 8>>(
-                image_own + (e + u * 768) * 3);
+            image_vec[u] = load_words<Pack<unsigned char, 8, 8>>(image_own + (e + u * 768) * 3);
         }
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
@@ -218,8 +215,7 @@ batch_stats_pixels_columns_3_split(const unsigned char* image_ptr,
         Pack<unsigned char, 8, 8> image_vec[2];
         #pragma unroll
         for (int u = 0; u < 2; ++u) {
-            image_vec[u] = load_words<Pack<unsigned char, 8, 8>>(
-                image_own + (e + u * 768) * 3);
+            image_vec[u] = load_words<Pack<unsigned char, 8, 8>>(image_own + (e + u * 768) * 3);
         }
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
@@ -233,8 +229,7 @@ batch_stats_pixels_columns_3_split(const unsigned char* image_ptr,
         e += 1536;
     }
     if (e + below < last) {
-        const auto image_vec = load_words<Pack<unsigned char, 8, 8>>(
-            image_own + e * 3);
+        const auto image_vec = load_words<Pack<unsigned char, 8, 8>>(image_own + e * 3);
         #pragma unroll
         for (int j = 0; j < 8; ++j) {
             auto var_part = ByteMoments::identity();

@@ -153,8 +153,7 @@ cosine_chunks_columns(const float* a_ptr,
             Pack<float, 4, 4> b_vec[4];
             #pragma unroll
             for (int u = 0; u < 4; ++u) {
-                a_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    a_column + (e + u * 2) * layout.a_step);
+                a_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(a_column + (e + u * 2) * layout.a_step);
                 #pragma unroll
                 for (int j = 0; j < 4; ++j) {
                     b_vec[u].at[j] = b_column[(e + u * 2) * layout.b_step[0] + j * layout.b_step[1]];
@@ -179,8 +178,7 @@ cosine_chunks_columns(const float* a_ptr,
             Pack<float, 4, 4> b_vec[2];
             #pragma unroll
             for (int u = 0; u < 2; ++u) {
-                a_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                    a_column + (e + u * 2) * layout.a_step);
+                a_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(a_column + (e + u * 2) * layout.a_step);
                 #pragma unroll
                 for (int j = 0; j < 4; ++j) {
                     b_vec[u].at[j] = b_column[(e + u * 2) * layout.b_step[0] + j * layout.b_step[1]];
@@ -202,8 +200,7 @@ cosine_chunks_columns(const float* a_ptr,
             e += 4;
         }
         if (e < layout.height) {
-            const auto a_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(
-                a_column + e * layout.a_step);
+            const auto a_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(a_column + e * layout.a_step);
             Pack<float, 4, 4> b_vec;
             #pragma unroll
             for (int j = 0; j < 4; ++j) {

@@ -95,9 +95,8 @@ class Batch:
             case _ if self.is_one(access):
                 return Read(name, type_, value=f"{base}[{self.places.along(access, '')}]")
             case "vector" if not are_apart(self.operands.schedule):
-                deeper = "\n" + " " * 12  # the indentation of a continuation line
                 start, place = self.operands.start_of_load(access), self.places.along(access, "")
-                value = f"{start}{base})" if place == "0" else f"{start}{deeper}{base} + {place})"
+                value = f"{start}{base})" if place == "0" else f"{start}{base} + {place})"
                 return Read(name, "auto" if type_ else "", value)
             case _:
                 return Read(name, type_, each=f"{base}[{self.places.along(access, 'j')}]")

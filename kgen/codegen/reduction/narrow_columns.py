@@ -182,8 +182,7 @@ class NarrowKernel(ColumnKernel):
             base, along = places.base_of(access), places.along(access, "j")
             type_ = "" if many else declared(access).type
             if places.is_dense(access):
-                deeper = "\n" + " " * 12  # the indentation of a continuation line
-                value = f"{self.operands.start_of_load(access)}{deeper}{base} + {along})"
+                value = f"{self.operands.start_of_load(access)}{base} + {along})"
                 return Read(name(access), "auto" if type_ else "", value)
             if self.is_single(access):
                 return Read(name(access), type_, value=f"{base}[{along}]")
