@@ -40,6 +40,28 @@ static __device__ __forceinline__ void let_next_kernel_start()
 #endif
 }
 
+// Makes what is loaded opaque to the compiler, which would convert it in the branch of its load, and so wait for each
+// load before the next.
+template <typename T>
+static __device__ __forceinline__ void keep_loaded([[maybe_unused]] T& x)
+{
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(T) % 4 == 0) {
+        unsigned int* const words = reinterpret_cast<unsigned int*>(&x);
+        #pragma unroll
+        for (int w = 0; w < (int)sizeof(T) / 4; ++w) {
+            asm volatile("" : "+r"(words[w]));
+        }
+    } else if constexpr (sizeof(T) == 2) {
+        asm volatile("" : "+h"(reinterpret_cast<unsigned short&>(x)));
+    } else {
+        unsigned int byte = reinterpret_cast<unsigned char&>(x);
+        asm volatile("" : "+r"(byte));
+        reinterpret_cast<unsigned char&>(x) = (unsigned char)byte;
+    }
+#endif
+}
+
 // One element: out = a * x + y
 static __device__ __forceinline__ void
 axpy_reversed_element(const __half x_v, const __half y_v, const float a_v, float& out_v)
@@ -77,7 +99,7 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
                               const axpy_reversed_boxes_32x128_4d_layout layout)
 {
     // Rows are padded, so that neighbouring ones begin in different banks.
-    __shared__ __half y_tile[128][34];
+    alignas(4) __shared__ __half y_tile[128][34];
 
     const unsigned int t = blockIdx.x;
     const unsigned int rest0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
@@ -149,6 +171,14 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
             }
         }
     }
+    #pragma unroll
+    for (int k = 0; k < 8; ++k) {
+        keep_loaded(y_in[k]);
+    }
+    #pragma unroll
+    for (int k = 0; k < 8; ++k) {
+        keep_loaded(x_in[k]);
+    }
     {
         const int v = 2 * (threadIdx.x % 64);
         const int u = threadIdx.x / 64;
@@ -175,10 +205,11 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
                 const int q0 = (int)(q - q_rest0 * layout.height_extent);
                 const int q1 = (int)q_rest0;
                 const int out_at = q0 * layout.out_stride[0] + q1 * layout.out_stride[1];
+                const auto y_vec = *reinterpret_cast<const Pack<__half, 2, 4>*>(&y_tile[v + 16 * k][u]);
                 Pack<float, 2, 8> out_vec;
                 #pragma unroll
                 for (int j = 0; j < 2; ++j) {
-                    axpy_reversed_element(x_in[k].at[j], y_tile[v + 16 * k][u + j], a_v, out_vec.at[j]);
+                    axpy_reversed_element(x_in[k].at[j], y_vec.at[j], a_v, out_vec.at[j]);
                 }
                 *reinterpret_cast<Pack<float, 2, 8>*>(out_ptr + (out_from + out_at)) = out_vec;
             }
@@ -191,10 +222,11 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
                     const int q0 = (int)(q - q_rest0 * layout.height_extent);
                     const int q1 = (int)q_rest0;
                     const int out_at = q0 * layout.out_stride[0] + q1 * layout.out_stride[1];
+                    const auto y_vec = *reinterpret_cast<const Pack<__half, 2, 4>*>(&y_tile[v + 16 * k][u]);
                     Pack<float, 2, 8> out_vec;
                     #pragma unroll
                     for (int j = 0; j < 2; ++j) {
-                        axpy_reversed_element(x_in[k].at[j], y_tile[v + 16 * k][u + j], a_v, out_vec.at[j]);
+                        axpy_reversed_element(x_in[k].at[j], y_vec.at[j], a_v, out_vec.at[j]);
                     }
                     *reinterpret_cast<Pack<float, 2, 8>*>(out_ptr + (out_from + out_at)) = out_vec;
                 }

@@ -87,6 +87,9 @@ def in_order(movers: Collection[str], others: Iterable[str]) -> list[str]:
 
 BYTE_PACK = "byte_pack"
 
+#: What stays as it was loaded until other loads are issued.
+KEEP_LOADED = "keep_loaded"
+
 #: Elements, and groups of rows, at computed places.
 GATHER, ROW, LOAD_GATHERED, STORE_SCATTERED = "gather", "row", "load_gathered", "store_scattered"
 
@@ -187,7 +190,7 @@ _ROWS = (
     Helper(BYTE_PACK, ("take_byte",)),
     Helper("keep_packed"),
     Helper("keep_loads_above"),
-    Helper("keep_loaded"),
+    Helper(KEEP_LOADED),
     Helper("keep_address"),
     Helper("extract", headers=("cuda_bf16.h",)),
     Helper("extract_byte", ("take_byte",)),

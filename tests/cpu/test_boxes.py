@@ -30,6 +30,23 @@ def test_unaligned_input() -> None:
     np.testing.assert_array_equal(kernel(a, late, across.T), a + late * across.T)
 
 
+@pytest.mark.parametrize(("dtype", "name"), [(np.float16, "__half"), (np.uint8, "unsigned char")])
+def test_narrow_groups_stay_packed(dtype: type[np.generic], name: str) -> None:
+    """Words of narrow elements are taken apart behind all loads, and read from shared memory as words; what begins late
+    is loaded one by one.
+    """
+    rng = np.random.default_rng(0)
+    a, across = (rng.integers(0, 9, shape).astype(dtype) for shape in ((606, 1026), (1026, 606)))
+    late = rng.integers(0, 9, 606 * 1026 + 1).astype(dtype)[1:].reshape(606, 1026)
+    kernel = kgen.jit("out: f32 = a + b * c", device="cpu")
+    source = kernel.source(a, late, across.T)
+    assert "keep_loaded(a_in[k]);" in source
+    assert "keep_loaded(c_in[k]);" in source
+    assert "keep_loaded(b_in[k]);" not in source
+    assert f"*reinterpret_cast<const Pack<{name}, 2, {2 * a.itemsize}>*>(&c_tile[" in source
+    np.testing.assert_array_equal(kernel(a, late, across.T), (a + late * across.T).astype(np.float32))
+
+
 def test_one_group_a_thread() -> None:
     """Each thread has one group of the output and of the operand that lies beside it: no loop over groups."""
     rng = np.random.default_rng(0)

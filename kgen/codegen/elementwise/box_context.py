@@ -25,14 +25,15 @@ class SideContext:
 class BoxLoadContext:
     """An operand that is read before the others are needed.
 
-    ``loaded``: a thread's groups in registers.  ``group``: the place of a group in memory.  ``tile``: the array in
-    shared memory and its size; ``to_tile``: element ``j`` of a group there, empty where it stays in registers.
+    ``loaded``: a thread's groups in registers.  ``group``: the place of a group in memory.  ``kept``: whether groups
+    stay packed until all loads are issued.  ``tile``: the declaration of the array in shared memory; ``to_tile``:
+    element ``j`` of a group there; both empty where it stays in registers.
     """
 
-    type: str
     pack: str
     loaded: str
     group: str
+    kept: bool
     tile: str = ""
     to_tile: str = ""
 
@@ -90,3 +91,13 @@ class BoxContext(KernelHead):
     writes: tuple[OperandContext, ...]
     call: tuple[str, ...]
     uses_index: bool
+
+    @property
+    def loops(self) -> tuple[BoxLoopContext, ...]:
+        """Those whose loads are issued before any is waited for."""
+        return (*self.staged, self.early) if self.early.loads else self.staged
+
+    @property
+    def keeps(self) -> bool:
+        """Whether groups stay packed."""
+        return any(t.kept for loop in self.loops for t in loop.loads)

@@ -8,31 +8,28 @@ from kgen.codegen import names
 from kgen.codegen.arguments import BY_NAME, Argument
 from kgen.codegen.context import LayoutContext
 from kgen.codegen.elementwise.box_context import BoxContext, BoxLoadContext, BoxLoopContext, SideContext
-from kgen.codegen.elementwise.context import OffsetContext, OperandContext
-from kgen.codegen.elementwise.writer import ElementWriter
+from kgen.codegen.elementwise.box_places import COORDINATES, PLACES, BoxPlaces
+from kgen.codegen.elementwise.context import OperandContext
 from kgen.codegen.family import Unit, Written
+from kgen.codegen.helpers import KEEP_LOADED
 from kgen.codegen.layouts import (
     OFFSETS_32,
     call_lines,
     index_decomposition,
-    member,
     no_overlap_comment,
     struct_fields,
 )
-from kgen.codegen.lines import sum_lines, times
 from kgen.codegen.spelling import storage_type
 from kgen.records import dataclass
 from kgen.schedule.elementwise.box_shapes import pitch, tile_shape
 from kgen.schedule.elementwise.boxes import BoxSchedule
 from kgen.schedule.elementwise.launch import LENGTHS
-
-#: For each side, the names of an element's coordinate and of its place in the box.
-_COORDINATES, _PLACES = ("p", "q", "r"), ("u", "v", "w")
+from kgen.schedule.target import WORD
 
 
 def _whole(side: int) -> str:
     """The name of whether a block's box has all of its elements along a side."""
-    return f"whole_{_COORDINATES[side]}"
+    return f"whole_{COORDINATES[side]}"
 
 
 def write_boxes(unit: Unit[BoxSchedule]) -> Written:
@@ -41,14 +38,8 @@ def write_boxes(unit: Unit[BoxSchedule]) -> Written:
 
 
 @dataclass(frozen=True)
-class BoxWriter(ElementWriter):
+class BoxWriter(BoxPlaces):
     """Writes kernels in which a block has a box."""
-
-    unit: Unit[BoxSchedule]  # type: ignore[assignment]
-
-    @property
-    def schedule(self) -> BoxSchedule:
-        return self.unit.schedule
 
     @property
     def needs_n(self) -> bool:
@@ -78,19 +69,19 @@ class BoxWriter(ElementWriter):
             staged=self.staged(),
             early=self.loop(natural, early, early),
             last=last,
-            reads=self.vectors(late, written=False),
+            reads=(*self.vectors(late, written=False), *self.from_tiles()),
             writes=self.vectors(late, written=True),
             call=call_lines(element, [self.argument(a, early) for a in element.arguments]),
             uses_index=bool(schedule.coordinates),
         )
-        return Written(context, parameters)
+        return Written(context, parameters, helpers=(KEEP_LOADED,) if context.keeps else ())
 
     def one(self, access: int) -> str:
         return f"{self.pointer(access)}[0]"
 
     def side(self, side: int, moving: Container[int]) -> SideContext:
         return SideContext(
-            f"{_COORDINATES[side]}_first",
+            f"{COORDINATES[side]}_first",
             f"c{self.schedule.walk.index(side)}",
             f"layout.{LENGTHS[side][0]}",
             self.schedule.box[side],
@@ -117,15 +108,15 @@ class BoxWriter(ElementWriter):
             value += "" if side == moving else f" % {count}"
             value = f"{group} * ({value})" if group > 1 and number == 0 else value
             value = "0" if count == 1 else value
-            places.append(f"const int {_PLACES[side]} = {value};")
+            places.append(f"const int {PLACES[side]} = {value};")
             before *= 1 if side == moving else count
         fixed = sorted(order[:-1])
-        start = [f"const {schedule.signed} {_COORDINATES[s]} = {_COORDINATES[s]}_first + {_PLACES[s]};" for s in fixed]
+        start = [f"const {schedule.signed} {COORDINATES[s]} = {COORDINATES[s]}_first + {PLACES[s]};" for s in fixed]
         start += [line for side in fixed for line in self.taken_apart(side, used)]
         start += self.starts(used, order)
-        inside = [f"{_COORDINATES[s]} < layout.{LENGTHS[s][0]}" for s in range(len(order))]
+        inside = [f"{COORDINATES[s]} < layout.{LENGTHS[s][0]}" for s in range(len(order))]
         works, within = self.limits(order)
-        at = f"{_COORDINATES[moving]} = {_COORDINATES[moving]}_first + {self.place(moving, order)}"
+        at = f"{COORDINATES[moving]} = {COORDINATES[moving]}_first + {self.place(moving, order)}"
         return BoxLoopContext(
             schedule.each(order), group, tuple(places), tuple(start), f"const {schedule.signed} {at};",
             " && ".join([*works, *(inside[s] for s in fixed)]), _whole(moving),
@@ -145,11 +136,6 @@ class BoxWriter(ElementWriter):
         within = [f"(k < {each - 1} || {self.place(side, order)} < {end})"] if is_cut else []
         return works, within
 
-    def place(self, side: int, order: tuple[int, ...]) -> str:
-        """The place of group ``k`` along a side of the box, or of a thread's only group."""
-        moves = side == order[-1] and self.schedule.each(order) > 1
-        return f"{_PLACES[side]} + {times(self.schedule.step(order), 'k')}" if moves else _PLACES[side]
-
     def taken_apart(self, side: int, used: Sequence[int]) -> list[str]:
         """Lines that take the coordinate along a side of several dimensions apart, where one needs it."""
         schedule = self.schedule
@@ -159,110 +145,9 @@ class BoxWriter(ElementWriter):
             indexed or any(dims & set(schedule.walked(i)) and schedule.along[i] != side for i in used)
         ):
             return []
-        letter, prefix = _COORDINATES[side], f"{LENGTHS[side][0]}_"
+        letter, prefix = COORDINATES[side], f"{LENGTHS[side][0]}_"
         names_ = letter, f"{letter}_rest"
         return index_decomposition(count, set(range(count)), schedule.signed, letter, names_, prefix)
-
-    # --- places -------------------------------------------------------------------------------------
-
-    def coordinate(self, dimension: int) -> str:
-        """The name of the coordinate of a dimension."""
-        for side, count in enumerate(self.schedule.sides):
-            dims = self.schedule.dims(side)
-            if dimension in dims:
-                return _COORDINATES[side] + (str(dims.index(dimension)) if count > 1 else "")
-        return f"c{len(self.schedule.sides) + self.schedule.rest.index(dimension)}"
-
-    def strides(self, access: int) -> Iterator[tuple[int | None, str, str]]:
-        """For each stride of an access: the side (None: no side has the dimension), the coordinate, the stride."""
-        schedule, planned = self.schedule, self.schedule.accesses[access]
-        if planned.pattern is None:
-            return
-        walked = schedule.walked(access)
-        for number, d in enumerate(walked):
-            side = next((s for s in range(len(schedule.sides)) if d in schedule.dims(s)), None)
-            own = side is not None and side == schedule.along[access]
-            name = _COORDINATES[side] if own and side is not None else self.coordinate(d)
-            yield side, name, member(f"{self.pattern(planned.pattern)}_stride", number, len(walked))
-
-    def is_even(self, access: int, moving: int) -> bool:
-        """Whether an access has one stride along the side of a loop."""
-        return len([side for side, _, _ in self.strides(access) if side == moving]) <= 1
-
-    def patterns(self, accesses: Iterable[int]) -> list[tuple[str, int]]:
-        """The distinct stride patterns of some accesses: their names, and an access that has each."""
-        found: dict[int, int] = {}
-        for i in accesses:
-            pattern = self.schedule.accesses[i].pattern
-            if pattern is not None:
-                found.setdefault(pattern, i)
-        return [(self.pattern(pattern), i) for pattern, i in found.items()]
-
-    def box_offsets(self) -> tuple[OffsetContext, ...]:
-        """The offsets of boxes along the dimensions that no side has."""
-        found: list[OffsetContext] = []
-        for label, access in self.patterns(range(len(self.schedule.accesses))):
-            terms = [f"{name} * {stride}" for side, name, stride in self.strides(access) if side is None]
-            if terms:
-                start = f"const {self.schedule.signed} {names.box(label)} = "
-                found.append(OffsetContext(sum_lines(start, terms)))
-        return tuple(found)
-
-    def starts(self, used: Sequence[int], order: tuple[int, ...]) -> list[str]:
-        """Lines with the offset of a thread's first group in each access, and the way from one group to the next."""
-        schedule, moving, lines = self.schedule, order[-1], list[str]()
-        for i in used:
-            terms = self.start_terms(i, moving)
-            lines += sum_lines(f"const {schedule.signed} {self.labels[i]}_from = ", terms or ["0"])
-        for label, access in self.patterns(used):
-            along = [stride for side, _, stride in self.strides(access) if side == moving]
-            if len(along) == 1 and schedule.each(order) > 1:
-                lines.append(f"const {schedule.signed} {label}_next = {times(schedule.step(order), along[0])};")
-        return lines
-
-    def start_terms(self, access: int, moving: int) -> list[str]:
-        """The terms of the offset of a thread's first group, in a loop along a side."""
-        strides, planned = list(self.strides(access)), self.schedule.accesses[access]
-        terms = [_COORDINATES[0]] if planned.kind == "linear" else []
-        if planned.pattern is not None and any(side is None for side, _, _ in strides):
-            terms.append(names.box(self.pattern(planned.pattern)))
-        terms += [f"{name} * {stride}" for side, name, stride in strides if side not in (None, moving)]
-        along = [stride for side, _, stride in strides if side == moving]
-        if len(along) == 1:
-            terms.append(f"({_COORDINATES[moving]}_first + {_PLACES[moving]}) * {along[0]}")
-        return terms
-
-    def inner_offsets(self, used: Sequence[int], order: tuple[int, ...]) -> list[str]:
-        """Lines with the offsets along a side of several dimensions that an access does not run along."""
-        moving, lines = order[-1], list[str]()
-        for label, access in self.patterns(used):
-            if not self.is_even(access, moving):
-                terms = [f"{name} * {stride}" for side, name, stride in self.strides(access) if side == moving]
-                lines += sum_lines(f"const {self.schedule.signed} {names.offset(label)} = ", terms)
-        return lines
-
-    def offset(self, access: int, order: tuple[int, ...]) -> str:
-        """The offset of group ``k``."""
-        pattern, found = self.schedule.accesses[access].pattern, f"{self.labels[access]}_from"
-        if pattern is None or not any(side == order[-1] for side, _, _ in self.strides(access)):
-            return found
-        label = self.pattern(pattern)
-        if not self.is_even(access, order[-1]):
-            return f"{found} + {names.offset(label)}"
-        return f"{found} + k * {label}_next" if self.schedule.each(order) > 1 else found
-
-    def address(self, access: int, order: tuple[int, ...]) -> str:
-        """The address of group ``k``."""
-        offset = self.offset(access, order)
-        return f"{self.pointer(access)} + {f'({offset})' if ' ' in offset else offset}"
-
-    def element_of(self, access: int, order: tuple[int, ...], element: int | str = "j") -> str:
-        """An element of group ``k`` in memory, or its only one."""
-        offset = self.offset(access, order)
-        if self.schedule.group > 1 and self.schedule.accesses[access].kind == "gather" and element != 0:
-            stride = next(stride for side, _, stride in self.strides(access) if side == 0)
-            offset += f" + {stride}" if element == 1 else f" + {element} * {stride}"
-        return f"{self.pointer(access)}[{offset}]"
 
     # --- operands -----------------------------------------------------------------------------------
 
@@ -275,7 +160,7 @@ class BoxWriter(ElementWriter):
 
     def load(self, access: int, order: tuple[int, ...]) -> BoxLoadContext:
         label, dtype, box = self.labels[access], self.operand(access).dtype, self.schedule.box
-        shape = to_tile = ""
+        tile = to_tile = ""
         group = self.element_of(access, order)
         elements = self.schedule.groups[order[0]]
         if elements > 1 and self.schedule.accesses[access].kind == "gather":
@@ -283,22 +168,27 @@ class BoxWriter(ElementWriter):
         elif elements > 1:
             group = f"*reinterpret_cast<const {self.pack(access)}*>({self.address(access, order)})"
         if self.schedule.accesses[access].kind == "transposed":
+            words = f"alignas({WORD}) " if self.is_packed(access) else ""
             shape = "[{}][{}]".format(*tile_shape(box, dtype.size))
+            tile = f"{words}__shared__ {storage_type(dtype)} {label}_tile{shape}"
             to_tile = self.in_tile(access, order)
-        tile = f"{label}_tile{shape}"
-        return BoxLoadContext(
-            storage_type(dtype), self.pack(access), self.loaded(access, order), group, tile, to_tile,
-        )  # fmt: skip
+        kept = self.stays_packed(access, elements)
+        return BoxLoadContext(self.pack(access), self.loaded(access, order), group, kept, tile, to_tile)
+
+    def stays_packed(self, access: int, group: int) -> bool:
+        """Whether one access loads a group of narrow elements, which the compiler would take apart behind it."""
+        size, planned = self.operand(access).dtype.size, self.schedule.accesses[access]
+        return group > 1 and size < WORD and (planned.kind == "transposed" or planned.alignment > size)
 
     def loaded(self, access: int, order: tuple[int, ...]) -> str:
         """Group ``k`` of an access in registers, or a thread's only one."""
         return f"{self.labels[access]}_in{'[k]' if self.schedule.each(order) > 1 else ''}"
 
-    def in_tile(self, access: int, order: tuple[int, ...]) -> str:
+    def in_tile(self, access: int, order: tuple[int, ...], element: str = " + j") -> str:
         """Element ``j`` of group ``k``, in an order of sides, in shared memory."""
         places = [self.place(side, order) for side in range(len(order))]
         if self.schedule.groups[order[0]] > 1:
-            places[order[0]] += " + j"
+            places[order[0]] += element
         tile = f"{self.labels[access]}_tile"
         if len(places) == 2:
             return f"{tile}[{places[1]}][{places[0]}]"
@@ -318,6 +208,20 @@ class BoxWriter(ElementWriter):
                 name = names.vector(label, new=written and access.reads)
                 found.append(OperandContext(self.address(i, natural), type_, name, self.pack(i)))
         return tuple(found)
+
+    def is_packed(self, access: int) -> bool:
+        """Whether groups are read from shared memory by words."""
+        return self.schedule.group > 1 and self.operand(access).dtype.size < WORD
+
+    def from_tiles(self) -> Iterator[OperandContext]:
+        """The operands that the last loop reads from shared memory in groups."""
+        group, natural = self.schedule.group, tuple(range(len(self.schedule.box)))
+        for i, planned in enumerate(self.schedule.accesses):
+            if planned.kind == "transposed" and self.is_packed(i):
+                type_, size = storage_type(self.operand(i).dtype), self.operand(i).dtype.size
+                pack = f"Pack<{type_}, {group}, {min(WORD, group * size)}>"
+                place = f"&{self.in_tile(i, natural, element='')}"
+                yield OperandContext(place, type_, names.vector(self.labels[i]), pack)
 
     def early(self) -> tuple[int, ...]:
         """The accesses that are read into registers before the block waits for what others read, if they fit."""
@@ -343,7 +247,7 @@ class BoxWriter(ElementWriter):
             case "scalar":
                 return argument.name
             case "transposed":
-                return self.in_tile(access, natural)
+                return f"{names.vector(label)}.at[j]" if self.is_packed(access) else self.in_tile(access, natural)
             case _ if access in early:
                 return f"{self.loaded(access, natural)}{element}"
             case "linear" if group > 1:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Writer
 from kgen.codegen.expressions import Level
+from kgen.codegen.helpers import KEEP_LOADED
 from kgen.codegen.layouts import no_overlap_comment
 from kgen.codegen.reduction.accumulators import without_partial
 from kgen.codegen.reduction.calls import Calls, Functions, Values, final_packs, reads_of
@@ -224,7 +225,7 @@ class ResidentColumnKernel:
             *self.writer.helpers,
             *(["keep_packed"] if any(map(self.operands.is_packed, loads)) else []),
             *(["keep_address"] if any(map(self.operands.keeps_address, starts)) else []),
-            *(["keep_loaded"] if self.kept_loaded(loads) else []),
+            *([KEEP_LOADED] if self.kept_loaded(loads) else []),
             *self.registers.extractors(self.reads_anywhere()),
             *self.operands.loads_of(self.reads_anywhere()),
             *self.operands.loads_of(self.reads_once()),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.element import Element, Writer
-from kgen.codegen.helpers import CLUSTER, STORE_WORDS
+from kgen.codegen.helpers import CLUSTER, KEEP_LOADED, STORE_WORDS
 from kgen.codegen.narrow import ROUND_GROUP
 from kgen.codegen.reduction.calls import AT_ROW, Calls, Functions, Values, final_packs, reads_of
 from kgen.codegen.reduction.comment import row_comment
@@ -156,7 +156,7 @@ class RowKernel:
             *self.segments.writer.helpers,
             *(CLUSTER if self.facts.schedule.cluster > 1 else ()),
             *(["keep_packed"] if packed else []),
-            *(["keep_loaded"] if self.kept_loaded else []),
+            *([KEEP_LOADED] if self.kept_loaded else []),
             *self.registers.extractors(read),
             *(["extract"] if any(map(self.calls.is_picked, halves)) else []),
             *self.operands.loads_of(self.reads_anywhere()),
