@@ -393,7 +393,9 @@ rmsnorm_gradient_weight_grad_columns(__nv_bfloat16* __restrict__ weight_grad_ptr
             Pack<float, 4, 16> weight_grad_partials_vec[4];
             #pragma unroll
             for (int u = 0; u < 4; ++u) {
-                weight_grad_partials_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(weight_grad_partials_column + (e + u * 32) * layout.weight_grad_partials_step);
+                weight_grad_partials_vec[u] =
+                    *reinterpret_cast<const Pack<float, 4, 16>*>(weight_grad_partials_column
+                    + (e + u * 32) * layout.weight_grad_partials_step);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -409,7 +411,9 @@ rmsnorm_gradient_weight_grad_columns(__nv_bfloat16* __restrict__ weight_grad_ptr
             Pack<float, 4, 16> weight_grad_partials_vec[2];
             #pragma unroll
             for (int u = 0; u < 2; ++u) {
-                weight_grad_partials_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(weight_grad_partials_column + (e + u * 32) * layout.weight_grad_partials_step);
+                weight_grad_partials_vec[u] =
+                    *reinterpret_cast<const Pack<float, 4, 16>*>(weight_grad_partials_column
+                    + (e + u * 32) * layout.weight_grad_partials_step);
             }
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
@@ -423,7 +427,9 @@ rmsnorm_gradient_weight_grad_columns(__nv_bfloat16* __restrict__ weight_grad_ptr
             e += 64;
         }
         if (e < layout.height) {
-            const auto weight_grad_partials_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(weight_grad_partials_column + e * layout.weight_grad_partials_step);
+            const auto weight_grad_partials_vec =
+                *reinterpret_cast<const Pack<float, 4, 16>*>(weight_grad_partials_column
+                + e * layout.weight_grad_partials_step);
             #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 auto sum_part = Sum<float>::identity();

@@ -55,7 +55,7 @@ def _wrapped_line(line: str, brackets: int) -> str:
         found = [end.start() for end in _ENDS.finditer(line, len(indent), _WIDEST) if not _in_string(line, end.start())]
         fits = [at for at in found if line[at - 1] != "=" or len(indent) + len(line) - at <= _WIDEST]
         before = sum(map(_depth, lines))
-        ends = [(depth, -at) for at in fits if (depth := before + _depth(line[:at])) >= brackets]
+        ends = [(depth, -at) for at in fits or found if (depth := before + _depth(line[:at])) >= brackets]
         if not ends:
             break
         at = -min(ends)[1]
