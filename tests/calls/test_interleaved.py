@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import kgen
+from tests.forced import AS_MANY, forced
 from tests.forked import in_a_fork
 
 Array = np.ndarray[Any, Any]
 MORE = [pytest.param(dtype, marks=pytest.mark.whole) for dtype in ("float16", "float32", "complex64")]
 DTYPES = ["int8", "float64", *MORE]
+
+
+@pytest.fixture(autouse=True)
+def groups() -> Iterator[None]:
+    """Threads take whole groups of few elements, too."""
+    with forced(AS_MANY):
+        yield
 
 
 def numbers(dtype: str, *shape: int) -> Array:

@@ -13,7 +13,7 @@ import kgen
 from kgen import families
 from kgen.arrays.numpy_ import TO_NUMPY
 from kgen.dtypes import BFLOAT16, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT32, UINT8, DType
-from tests.forced import forced
+from tests.forced import AS_MANY, forced
 
 from .arrays import Array
 from .batch import Batch, Collected, collecting, running
@@ -121,7 +121,7 @@ def test_any_layout(group: int) -> None:
 def test_any_family(family: str) -> None:
     """The same by every family that applies, whatever it costs."""
     batch = Batch()
-    with forced(elementwise=family):
+    with forced(AS_MANY, elementwise=family):
         sums = [Sum.of(seed) for seed in range(200, 240)]
         with collecting(batch):
             for one in sums:

@@ -37,6 +37,8 @@ def by_rows(facts: Facts) -> Choice:
     space = second_first(facts.space, second, min(along)) if across else shared_first(facts)
     group = facts.spread(facts.by_two_accesses(group_of(facts, space)))
     schedule = by_groups(facts, "rows", space, group * (1 + _divides_bytes(facts, group)), frozenset())
+    if _moves_apart(facts, schedule) and (fewer := facts.spread(group, one_by_one=True)) < group:
+        schedule = by_groups(facts, "rows", space, fewer, frozenset())
     if not across and schedule.anchor is None:
         schedule = replace(schedule, gathered=gathered_rows(facts, schedule.group))
     if across:
@@ -44,6 +46,19 @@ def by_rows(facts: Facts) -> Choice:
         names = [facts.names[i] for i in sorted(along)]
         reason += f"; {space.shape[1]} rows side by side, along which {listed(names)} consecutive"
     return Choice(schedule, space, (reason, *group_reasons(schedule, facts)))
+
+
+def _moves_apart(facts: Facts, schedule: Schedule) -> bool:
+    """Whether groups are not read, or not written, by whole accesses: a thread then takes long over one.  Not where
+    what is written is interleaved."""
+    sizes = [min(schedule.group * size, facts.target.vector_bytes) for size in facts.itemsizes]
+    apart = [
+        t.kind in ("gather", "interleaved", "shifted") or (t.kind == "vector" and t.alignment < size)
+        for t, size in zip(schedule.accesses, sizes, strict=True)
+    ]
+    if any(alone and t.writes for alone, t in zip(apart, facts.step.accesses, strict=True)):
+        return schedule.anchor is not None
+    return any(apart)
 
 
 def _divides_bytes(facts: Facts, group: int) -> bool:
