@@ -42,18 +42,6 @@ static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
     return __uint_as_float(upper << 16);
 }
 
-// exp(x) as a term of a sum whose largest term is 1: the relative error grows with -x, but the term shrinks.
-static __device__ __forceinline__ float exp_approx(float x)
-{
-#if defined(__CUDA_ARCH__)
-    float result;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.442695041f));
-    return result;
-#else
-    return expf(x);
-#endif
-}
-
 // 2^24 exp(x) for x <= 0: the scale avoids underflow.  The relative error of 2^-17 is below the rounding of a
 // quotient to 16 bits.
 static __device__ __forceinline__ float exp_scaled_2_24(float x)
@@ -170,21 +158,19 @@ struct Max {
 
 // Accumulates one element into sum.
 static __device__ __forceinline__ void
-softmax_odd_pass2(const __nv_bfloat16 x_v, const float m_v, Sum<float>& sum_acc)
+softmax_odd_pass2(const __nv_bfloat16 x_v, const float m_v, Sum<float>& sum_acc, float& e_kept)
 {
+    // let e = exp(x - m)
+    const float e_v = exp_scaled_2_24(to_float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    sum_acc.add(exp_approx(to_float(x_v) - m_v));
+    sum_acc.add(0x1p-24f * e_v);
+    e_kept = e_v;
 }
 
 // One element of y.
 static __device__ __forceinline__ void
-softmax_odd_element(const __nv_bfloat16 x_v,
-                    const float m_v,
-                    const float sum_reciprocal,
-                    __nv_bfloat16& y_v)
+softmax_odd_element(const float e_v, const float sum_reciprocal, __nv_bfloat16& y_v)
 {
-    // let e = exp(x - m)
-    const float e_v = exp_scaled_2_24(to_float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
     y_v = __float2bfloat16_rn(e_v * sum_reciprocal);
 }
@@ -220,7 +206,9 @@ softmax_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
     wait_for_earlier_kernels();
 
     Pack<__nv_bfloat16, 8, 16> x_vec[4];
+    float e_kept[4][8];
     __nv_bfloat16 x_in;
+    float e_edge;
     #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = head + 8 * (v * 32 + thread);
@@ -259,14 +247,14 @@ softmax_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
             auto sum_part = Sum<float>::identity();
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                softmax_odd_pass2(extract(x_vec[v], j), m_v, sum_part);
+                softmax_odd_pass2(extract(x_vec[v], j), m_v, sum_part, e_kept[v][j]);
             }
             sum_acc.merge(sum_part);
         }
     }
     if (thread < edges) {
         auto sum_part = Sum<float>::identity();
-        softmax_odd_pass2(x_in, m_v, sum_part);
+        softmax_odd_pass2(x_in, m_v, sum_part, e_edge);
         sum_acc.merge(sum_part);
     }
     #pragma unroll
@@ -280,17 +268,16 @@ softmax_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
     for (int v = 0; v < 4; ++v) {
         const int i = head + 8 * (v * 32 + thread);
         if (i < end) {
-            keep_packed(x_vec[v]);
             Pack<__nv_bfloat16, 8, 16> y_vec;
             #pragma unroll
             for (int j = 0; j < 8; ++j) {
-                softmax_odd_element(extract(x_vec[v], j), m_v, sum_reciprocal, y_vec.at[j]);
+                softmax_odd_element(e_kept[v][j], sum_reciprocal, y_vec.at[j]);
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
     if (thread < edges) {
-        softmax_odd_element(x_in, m_v, sum_reciprocal, y_row[e]);
+        softmax_odd_element(e_edge, sum_reciprocal, y_row[e]);
     }
 }
 

@@ -58,18 +58,6 @@ static __device__ __forceinline__ T lowest()
     return is_float ? (T)__int_as_float(0xff800000) : is_signed ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
 }
 
-// exp(x) as a term of a sum whose largest term is 1: the relative error grows with -x, but the term shrinks.
-static __device__ __forceinline__ float exp_approx(float x)
-{
-#if defined(__CUDA_ARCH__)
-    float result;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.442695041f));
-    return result;
-#else
-    return expf(x);
-#endif
-}
-
 // 2^24 exp(x) for x <= 0: the scale avoids underflow.  The relative error of 2^-17 is below the rounding of a
 // quotient to 16 bits.
 static __device__ __forceinline__ float exp_scaled_2_24(float x)
@@ -190,21 +178,19 @@ softmax_short_pass1(const __nv_bfloat16 x_v, Max<float>& m_acc)
 
 // Accumulates one element into sum.
 static __device__ __forceinline__ void
-softmax_short_pass2(const __nv_bfloat16 x_v, const float m_v, Sum<float>& sum_acc)
+softmax_short_pass2(const __nv_bfloat16 x_v, const float m_v, Sum<float>& sum_acc, float& e_kept)
 {
+    // let e = exp(x - m)
+    const float e_v = exp_scaled_2_24(__bfloat162float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
-    sum_acc.add(exp_approx(__bfloat162float(x_v) - m_v));
+    sum_acc.add(0x1p-24f * e_v);
+    e_kept = e_v;
 }
 
 // One element of y.
 static __device__ __forceinline__ void
-softmax_short_element(const __nv_bfloat16 x_v,
-                      const float m_v,
-                      const float sum_reciprocal,
-                      __nv_bfloat16& y_v)
+softmax_short_element(const float e_v, const float sum_reciprocal, __nv_bfloat16& y_v)
 {
-    // let e = exp(x - m)
-    const float e_v = exp_scaled_2_24(__bfloat162float(x_v) - m_v);
     // y = e / sum(e, axis=-1, keepdims=true)
     y_v = __float2bfloat16_rn(e_v * sum_reciprocal);
 }
@@ -245,6 +231,7 @@ softmax_short_reduce_regs7_staged(const __nv_bfloat16* x_ptr,
         const __nv_bfloat16* const x_row = x_shared + local_row * 7;
 
         __nv_bfloat16 x_in[7];
+        float e_kept[7];
         #pragma unroll
         for (int v = 0; v < 7; ++v) {
             x_in[v] = x_row[v];
@@ -261,7 +248,7 @@ softmax_short_reduce_regs7_staged(const __nv_bfloat16* x_ptr,
         #pragma unroll
         for (int v = 0; v < 7; ++v) {
             auto sum_part = Sum<float>::identity();
-            softmax_short_pass2(x_in[v], m_v, sum_part);
+            softmax_short_pass2(x_in[v], m_v, sum_part, e_kept[v]);
             sum_acc.merge(sum_part);
         }
         const float sum_v = sum_acc.result();
@@ -269,7 +256,7 @@ softmax_short_reduce_regs7_staged(const __nv_bfloat16* x_ptr,
 
         #pragma unroll
         for (int v = 0; v < 7; ++v) {
-            softmax_short_element(x_in[v], m_v, sum_reciprocal, y_row[v]);
+            softmax_short_element(e_kept[v], sum_reciprocal, y_row[v]);
         }
     }
 

@@ -169,3 +169,12 @@ def test_quotients_by_sums_of_exponentials(out: str, dtype: str, divides: bool) 
     """What only goes into results of 16 bits, through products and sums, is a product with the reciprocal."""
     given = kgen.spec((512, 1024), dtype)
     assert ("divide<" in kgen.jit(GRADIENT + out).source(x=given, g=given)) == divides
+
+
+@pytest.mark.parametrize(("width", "is_kept"), [(7, True), (512, True), (4096, True), (16_384, False)])
+def test_exponentials_are_kept(width: int, *, is_kept: bool) -> None:
+    """They are computed once where a thread has registers for them."""
+    text = source(SOFTMAX, width, "bf16")
+    assert ("e_kept" in text) == is_kept
+    assert text.count("exp_scaled_2_24(") == 1
+    assert "exp_approx(" not in text

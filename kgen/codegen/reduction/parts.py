@@ -157,7 +157,7 @@ class Parts:
         """Whether computing the op for an element takes more than a few instructions: functions, and float64, whose
         conversions take as long as several."""
         ops = self.step.graph.ops
-        found = set(self.behind([number], given)) - self.summed_exps - self.scaled_exps
+        found = set(self.behind([number], given)) - self.summed_exps
         wide = any(ops[n].dtype is FLOAT64 and ops[n].args for n in found)
         return wide or any(OPS[ops[n].name].ulp != (0, 0) for n in found)
 
