@@ -24,8 +24,9 @@ class Columns:
     narrow_bytes: int = 128
     #: Tiles (blocks with different columns) below which they are made narrower.
     fewest_tiles: int = 10
-    #: Bytes in flight per thread; twice as many for narrow elements, which take longer to process.
-    in_flight_bytes: int = 64
+    #: Bytes in flight per thread (*Bytes in flight down columns*); more of narrow elements, which take longer.
+    in_flight_bytes: int = 80
+    in_flight_narrow: int = 128
     #: An element of at most so many bytes is narrow.
     narrow_element: int = 2
     #: Reads in flight at most.

@@ -63,12 +63,17 @@ class ColumnDemand:
     @cached_property
     def most(self) -> int:
         """Reads in flight per thread, at most."""
-        tuning, flying = self.tuning, self.size_down
+        tuning, facts = self.tuning, self.facts
+        flying = self.group * facts.bytes_of([i for i in facts.reads if self._goes_down(i)])
         narrow = self.size <= tuning.narrow_element * self.group
-        most = 2
-        while most < tuning.most_in_flight and 2 * most * flying <= tuning.in_flight_bytes * (2 if narrow else 1):
+        limit, most = tuning.in_flight_narrow if narrow else tuning.in_flight_bytes, 2
+        while most < tuning.most_in_flight and 2 * most * flying <= limit:
             most *= 2
         return most
+
+    def _goes_down(self, access: int) -> bool:
+        """Whether an operand differs from element to element of a column; others are read ahead."""
+        return any(self.facts.step_along(access, d) for d in range(self.facts.reduced))
 
     @property
     def size_down(self) -> int:
