@@ -127,8 +127,8 @@ class RowTraversal:
 
     @cached_property
     def _choose_anchor(self) -> tuple[int | None, Set[int]]:
-        if self.flat is not None:
-            return self.flat.anchor, frozenset()
+        if self.short is not None:  # where few rows are read in place, too
+            return self.short.anchor, frozenset()
         facts = self.facts
         long = not facts.along or facts.width * self.largest >= facts.tuning.rows.shortest_peeled
         if self.vector > 1 and facts.reduced == 1 and long and self.sharing is None and not self._is_mixed:
@@ -156,8 +156,8 @@ class RowTraversal:
     @cached_property
     def group(self) -> int:
         """Elements that a thread takes at once."""
-        if self.flat is not None:
-            return self.flat.group
+        if self.short is not None:
+            return self.short.group
         group = self.vector
         if self.anchor is None:
             while self.facts.space.shape[0] % group:

@@ -7,6 +7,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import kgen
+from tests.forced import forced
+
 from .test_schedules import laid
 from .ways import run_every_way
 
@@ -36,3 +39,16 @@ def test_few_rows(layout: str, dtype: str) -> None:
             bits = {result.tobytes() for result in results}
             assert len(bits) == 1, f"{text}: {name}"
     assert sum(len(runs) == 2 for runs in ways) >= 4
+
+
+def test_few_rows_of_operands_with_gaps() -> None:
+    """Rows of many are staged, though operands with longer elements have gaps: few are added in their order."""
+    kernel = kgen.jit("out = logsumexp(a + b * c, axis=1)", device="cpu")
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((6000, 206)).astype(np.float16)
+    b, c = (rng.standard_normal((6000, 207)).astype(np.float32)[:, :206] for _ in range(2))
+    many = kernel(a, b, c)
+    assert kernel.explain(a, b, c).steps[0].kernel.endswith("_staged")
+    with forced():
+        few = kgen.jit("out = logsumexp(a + b * c, axis=1)", device="cpu", name="few")(a[:40], b[:40], c[:40])
+    assert few.tobytes() == many[:40].tobytes()
