@@ -64,7 +64,9 @@ def _order(step: LoweredStep) -> tuple[Any, ...] | None:
     walks = tuple("vector" if t.kind == "staged" else t.kind for t in found.accesses)
     kinds = tuple(op.attr.kind for op in step.step.graph.ops if isinstance(op.attr, Reduction))
     span = step.launch.lets.get("span")
+    order = found.order or found
+    groups = found.vectors if found.order is None else found.order.groups
     return (
-        type(found), found.threads, found.vectors, found.group, found.cluster, found.reduced, found.anchor, walks,
+        type(found), order.threads, groups, found.group, found.cluster, found.reduced, found.anchor, walks,
         kinds, found.split, span,
     )  # fmt: skip

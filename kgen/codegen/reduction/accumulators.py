@@ -22,6 +22,8 @@ from kgen.schedule.reduction.states import BYTES
 #: group   an array collects the elements of a group, then the state takes them together
 Mode = Literal["direct", "part", "group"]
 
+_EXACT_PARTS = frozenset({"GroupSum", "ByteMoments"})
+
 _SIZES = {"float": 4, "int": 4, "unsigned int": 4, "float2": 8, "double2": 16}
 
 
@@ -80,6 +82,11 @@ class Accumulator:
     @property
     def mode(self) -> Mode:
         return "part" if self.part else "group" if self.collects else "direct"
+
+    @property
+    def in_order(self) -> bool:
+        """Whether results depend on the order in which a thread takes groups."""
+        return self.mode == "group" or (self.mode == "part" and self.part not in _EXACT_PARTS)
 
     @property
     def initial(self) -> str:

@@ -74,7 +74,7 @@ class Part:
     """A partial result for the elements of a group: begins as ``first``; ``into`` then takes it by the call ``take``.
 
     ``count``: the number of elements, if they are collected instead.  Without a ``name``, ``into`` takes the whole
-    group as it was loaded.
+    group as it was loaded.  ``kept``: the array of a thread's parts, which other threads take, too.
     """
 
     into: str
@@ -83,6 +83,7 @@ class Part:
     type: str = "auto"
     first: str = ""
     count: int = 0
+    kept: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class State:
 
     ``by_warp``: the threads of a warp merge ``thread`` before that.  ``lanes``: the state has ``merge_lanes``.
     ``agrees``: all lanes take the first lane's state.  ``shared``: the array by which warps exchange states; ``left``:
-    the partials of blocks.
+    the partials of blocks.  ``in_order``: whether it takes the parts of other threads, too.
     """
 
     name: str
@@ -124,6 +125,7 @@ class State:
     agrees: bool
     shared: str
     left: str
+    in_order: bool = False
 
     @property
     def merged(self) -> str:

@@ -96,12 +96,17 @@ class Rounds:
                 x, first = self.registers.group(whole[n]), self.calls.places.place.removesuffix("j").removesuffix(" + ")
                 parts.append(Part(state, take.format(at_once=mine.at_once, x=x, at=first or "0")))
             elif part := part_of(mine, state, thread_state(mine, state), self.operands.schedule.group):
-                parts.append(part)
+                kept = names.of_reduction(state, "parts") if self.in_order(mine) else ""
+                parts.append(replace(part, kept=kept, type=mine.part or part.type) if kept else part)
         accesses = sorted({*whole.values(), *(reads_of(function) if function else ())})
         again, packed = self.registers.again(accesses), self.calls.packed(function)
         reads = (*again, *packed, *self.gathered.again(function))
         batch = self.registers.batched(accesses)
         return Work(reads, tuple(parts), self.calls.call(function) if function else None, batch)
+
+    def in_order(self, mine: Accumulator) -> bool:
+        """Whether a state takes the parts of other threads, too."""
+        return self.operands.schedule.order is not None and mine.in_order
 
     def state(self, mine: Accumulator, state: str) -> State:
         return State(
@@ -116,6 +121,7 @@ class Rounds:
             agrees=mine.agrees and not is_plain(self.operands.step),  # else only the first lane's result is written
             shared=names.of_reduction(state, "warp_partials"),
             left=names.block_partials(state),
+            in_order=self.in_order(mine),
         )
 
     def at_once(self, number: int, mine: Accumulator) -> int | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kgen.codegen.reduction.context import Batch, Call, Declared, Read, ReductionHead, State, Stored, Value, Work
+from kgen.codegen.reduction.context import Batch, Call, Declared, Part, Read, ReductionHead, State, Stored, Value, Work
 from kgen.records import dataclass
+from kgen.schedule.reduction.thread_mapping import Order
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,17 @@ class Round:
     @property
     def lane_by_lane(self) -> tuple[State, ...]:
         """States that the threads of a warp merge by one shuffle distance after the other."""
-        return tuple(s for s in self.states if s.by_warp or not s.lanes)
+        return tuple(s for s in self.states if (s.by_warp or not s.lanes) and not s.in_order)
+
+    @property
+    def in_order(self) -> tuple[State, ...]:
+        """The same of the states that take the parts of other threads: fewer threads merge them."""
+        return tuple(s for s in self.states if (s.by_warp or not s.lanes) and s.in_order)
+
+    @property
+    def kept(self) -> tuple[Part, ...]:
+        """The parts that other threads take, too."""
+        return tuple(part for part in self.work.parts if part.kept)
 
     @property
     def warp_by_warp(self) -> tuple[State, ...]:
@@ -263,7 +274,8 @@ class RowsContext(ReductionHead):
 
     ``sums``: of a block that takes several rows, for which it loads what they have in common (``shared``), and,
     ``ahead`` of its work on a row, the next one.  ``begin_row``: converts elements of a row when it begins.
-    ``halves``: computes them from what was loaded, ahead of the rounds.
+    ``halves``: computes them from what was loaded, ahead of the rounds.  ``order``: in which floats
+    are added, where more threads share a row.
     ``prefetched``: the arguments of prefetches of a row that follows by ``rows_ahead`` times ``gridDim.x``.
     """
 
@@ -320,6 +332,7 @@ class RowsContext(ReductionHead):
     ahead: tuple[Ahead, ...] = ()
     prefetched: tuple[str, ...] = ()
     rows_ahead: str = ""
+    order: Order | None = None
 
     @property
     def in_one_segment(self) -> bool:

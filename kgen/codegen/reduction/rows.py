@@ -135,7 +135,7 @@ class RowKernel:
         context = replace(
             self.context(fetched, values, rounds, final, stores), sources=sources, targets=targets, guarded=guarded,
             segment_values=segment_values, segment_stores=segment_stores, segment_coordinates=segment_coordinates,
-            halves=halves,
+            halves=halves, order=self.facts.schedule.order,
         )  # fmt: skip
         return Described(
             context,
@@ -180,7 +180,7 @@ class RowKernel:
         schedule, uses, resident = self.facts.schedule, self.places.uses, self.loads
         loads, load_coordinates = (*map(self.registers.read, resident), *self.gathered.loads()), uses.in_loop(schedule)
         across = self.loads_across()
-        persistent, pointers = self.persistent(), self.pointers()
+        persistent, pointers, warps = self.persistent(), self.pointers(), schedule.row_threads // WARP
         from_row = "" if schedule.anchor is None else "head + "
         end = row_width(self.facts.schedule) if schedule.anchor is None else "end"
         return RowsContext(
@@ -206,8 +206,8 @@ class RowKernel:
             group_start=from_row + start_of_group(schedule, "v"),
             checks_last=self.fills,
             loads_check_all=self.loads_first,
-            entries=schedule.row_threads // WARP,
-            exchange_lanes=exchange_lanes(schedule.row_threads // WARP),
+            entries=warps,
+            exchange_lanes=exchange_lanes(warps),
             needs_row=schedule.split or uses.row,
             row_coordinates=row_coordinates(schedule, uses.kept, "row"),
             chunked=f"{schedule.chunk} * c{schedule.kept} + c{schedule.chunked}" if schedule.chunk else "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import ceil, prod
 
@@ -15,6 +16,10 @@ from kgen.schedule.reduction.column_tiles import is_of_one_column
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.target import SECTOR, WARP, WORD
 from kgen.schedule.trace import leading
+
+#: Merges that take as long as a group that another thread has loaded takes to be added: a shuffle and an addition
+#: (*More threads a row in the order of fewer*).
+_ADDED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,23 @@ def few_rows(facts: RowFacts) -> int | None:
     few = _Few(facts, coarse(facts.space))
     ways = [1 << n for n in range(few.width.bit_length() + 1) if 1 << n <= tuning.few_sharing]
     return min(ways, key=lambda threads: cycles(few.of_rows(threads), facts.tuning.latency))
+
+
+def helping_rows(facts: RowFacts, threads: int, groups: int) -> int:
+    """Threads that share a row of so many ``groups``, part of a warp, where so many ``threads`` share it if there are
+    many rows, in whose order floats are added: more where that takes less time.
+    """
+    few, ways = _Few(facts, coarse(facts.space)), [threads]
+    while ways[-1] < min(WARP, groups):
+        ways.append(2 * ways[-1])
+    added = ceil(groups / threads) * facts.rounds * few.words * _ADDED
+
+    def taken(way: int) -> float:
+        work = few.of_rows(way)
+        exchange = few.of_rows(threads).merges + added if way > threads else work.merges
+        return cycles(replace(work, merges=exchange), facts.tuning.latency)
+
+    return min(ways, key=taken)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
@@ -11,13 +12,16 @@ from kgen.schedule.elementwise.gathers import gathered_rows, row_axis
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2
 from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.few import helping_rows
 from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES, margins, max_edge_elements
 from kgen.schedule.reduction.persistent import choose_shared_operand
 from kgen.schedule.reduction.reasons import row_reasons
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.single_row import may_have_rows
+from kgen.schedule.reduction.states import has_parts
 from kgen.schedule.reduction.streaming import streaming_accesses
 from kgen.schedule.reduction.thread_mapping import (
+    Order,
     RowDemand,
     ThreadMapping,
     filled,
@@ -41,7 +45,10 @@ def rows_in_order(facts: RowFacts, threads: int | None = None, *, stages: bool =
     schedule = _Rows(facts, traversal).schedule()
     width = facts.width if facts.along else None
     reasons = row_reasons(schedule, facts.step, width, plain=facts.is_plain)
-    few = ("few elements: more threads share them",) if traversal.sharing is not None and threads is None else ()
+    more = traversal.sharing is not None and threads is None
+    few = ("few elements: more threads share them",) if more else ()
+    if schedule.order is not None:
+        few = (f"few elements: more threads share them, and add in the order of {schedule.order.threads}",)
     return Choice(schedule, facts.space, (*reasons, *few))
 
 
@@ -182,6 +189,7 @@ class _Rows:
             span_groups=self.span_groups if self.is_split else 0,
             cluster=one.cluster,
             rows_per_thread=one.rows_per_thread,
+            order=one.order,
             shared_operand=self.shared_operand,
             prefetches=self.prefetches,
             evict_last=self.evict_last,
@@ -202,6 +210,31 @@ def _stores_what_goes_on(facts: RowFacts) -> bool:
 
 
 def row_mapping(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
+    """The thread mapping: with more threads where rows are few."""
+    found = _mapping_of_many(facts, traversal)
+    groups = -(-facts.width // traversal.group)
+    if not _may_help(facts, traversal, found):
+        return found
+    threads = helping_rows(facts, found.threads, groups)
+    if threads == found.threads:
+        return found
+    helped = one_row_mapping(threads, -(-groups // threads), tuning=facts.tuning.rows)
+    return replace(helped, order=Order(found.threads, found.vectors))
+
+
+def _may_help(facts: RowFacts, traversal: RowTraversal, found: ThreadMapping) -> bool:
+    """Whether more threads may share each of a few rows, which add floats in the order of as many as share many rows:
+    part of a warp, that keeps rows in few registers."""
+    tuning, group = facts.tuning.rows, traversal.group
+    staged = traversal.stages or traversal.flat is not None
+    if not facts.is_few or facts.may_depend_on_rows or staged or traversal.anchor is not None or facts.segment:
+        return False
+    several = found.vectors > 1 and found.threads < WARP and found.cluster == found.rows_per_thread == 1
+    keeps = found.vectors * group <= tuning.kept_values  # as with fewer elements: bits may depend on what is kept
+    return several and keeps and not facts.step.sums and has_parts(facts.step)
+
+
+def _mapping_of_many(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
     """The thread mapping as far as the length of rows decides it."""
     flat, group, width, tuning = traversal.flat, traversal.group, facts.width, facts.tuning.rows
     if flat is not None:

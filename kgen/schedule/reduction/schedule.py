@@ -11,6 +11,7 @@ from kgen.layout.iterator import IterationSpace
 from kgen.partition.kernel_body import spread
 from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
+from kgen.schedule.reduction.thread_mapping import Order
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import WARP as WARP
 
@@ -36,7 +37,8 @@ class RowSchedule(Schedule):
     ``any_length``: whether rows may be shorter than what threads keep, by any number of groups.  ``chunk``: where it is
     not 0, rows are numbered through so many places along the kept dimension ``chunked`` first, with all dimensions
     before it, then through the other dimensions, then along the next chunk.  ``stores_first``: whether halves that a
-    thread keeps are stored ahead of the rounds, not with other outputs.
+    thread keeps are stored ahead of the rounds, not with other outputs.  ``order``: in which the threads of a row add
+    floats, where they are more than if rows were many.
 
     In a column kernel, a group is ``group`` neighbouring columns.  ``threads`` of the block share it, and each reads
     ``vectors`` vectors of it at once, or keeps them in registers.  ``loops``: whether a thread may have at least two
@@ -65,6 +67,7 @@ class RowSchedule(Schedule):
     chunk: int = 0
     chunked: int = 0
     stores_first: bool = False
+    order: Order | None = None
 
     @property
     def segment(self) -> int:

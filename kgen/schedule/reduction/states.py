@@ -15,6 +15,8 @@ _EXACT = frozenset({"min", "max", "argmin", "argmax", "any", "all", "count_nonze
 #: (kind, other kind) -> the member of the first one's state that is the result of the other, for the same elements.
 KNOWN = {("exp_sum", "max"): "peak", ("var", "mean"): "mean", ("std", "mean"): "mean"}
 
+_SUMS = frozenset({"sum", "mean", "norm"})
+
 #: The numbers in the state of a reduction, where there are several.
 _NUMBERS = {"var": 3, "std": 3, "logsumexp": 2, "exp_sum": 2, "argmin": 2, "argmax": 2}
 
@@ -53,6 +55,22 @@ def _is_exact(step: ReductionStep, op: Op) -> bool:
     kind = op.attr.kind if isinstance(op.attr, Reduction) else ""
     whole = op.dtype.is_int or (kind in ("mean", "var", "std") and source_of(step, op) in BYTES)
     return kind in _EXACT or whole
+
+
+def has_parts(step: ReductionStep) -> bool:
+    """Whether threads may add what other threads have computed, with the same bits: reductions are exact, or add
+    floats.
+    """
+    return all(_has_parts(step, op) for op in step.graph.ops if isinstance(op.attr, Reduction))
+
+
+def _has_parts(step: ReductionStep, op: Op) -> bool:
+    kind = op.attr.kind if isinstance(op.attr, Reduction) else ""
+    if op.dtype.is_complex:
+        return False
+    # Compilers fuse a product with its distance from a mean only where the same thread computes both.
+    apart = step.graph.ops[op.args[0]].name not in ("mul", "neg")
+    return _is_exact(step, op) or kind in _SUMS or (kind in _NUMBERS and apart)
 
 
 def state_bytes(step: ReductionStep) -> int:

@@ -10,6 +10,14 @@ from kgen.schedule.tuning import H200, Rows
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """Floats of a row are added as so many ``threads`` add them, each of which has so many ``groups``."""
+
+    threads: int
+    groups: int
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadMapping:
     """The fields are as in :class:`~kgen.schedule.reduction.schedule.RowSchedule`."""
 
@@ -18,6 +26,7 @@ class ThreadMapping:
     cluster: int = 1
     block: int = H200.rows.short_block
     rows_per_thread: int = 1
+    order: Order | None = None
 
 
 @dataclass(frozen=True, slots=True)

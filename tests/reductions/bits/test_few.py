@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 
 import kgen
+from kgen.arrays.numpy_ import TO_NUMPY
+from kgen.dtypes import BY_NAME
 from tests.forced import forced
 
 from .test_schedules import laid
-from .ways import run_every_way
+from .ways import as_tuple, run_every_way
 
 SUMS = "m = mean(x, axis={0})\nn = norm(tanh(x), axis={0})\nv = var(x, axis={0})"
 CHAIN = "let e = exp(x - max(x, axis={0}, keepdims=true))\nout = e / sum(e, axis={0}, keepdims=true)"
+NORM = "out = x * rsqrt(mean(x * x, axis=1, keepdims=true) + 1e-6)"
+FUNCTIONS = "let z = tanh(x) + 1\nv = var(z, axis=1)\nl = logsumexp(z, axis=1)\nm = max(z, axis=1)"
 ORDER_FREE = "s = max(abs(x), axis={0}, keepdims=true) / 127\nq = cast<i8, sat, rne>(x / s)\np = argmin(x, axis={0})"
 PROGRAMS = (SUMS, CHAIN, ORDER_FREE)
 ROUNDINGS = 16  # of the largest value: what the order of additions changes
@@ -52,3 +56,18 @@ def test_few_rows_of_operands_with_gaps() -> None:
     with forced():
         few = kgen.jit("out = logsumexp(a + b * c, axis=1)", device="cpu", name="few")(a[:40], b[:40], c[:40])
     assert few.tobytes() == many[:40].tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("text", [*(text.format(1) for text in (SUMS, CHAIN)), NORM, FUNCTIONS])
+def test_more_threads_add_in_the_order_of_many(text: str, dtype: str) -> None:
+    """A few rows are shared by more threads, which add as the threads of many rows do."""
+    few, many = (kgen.jit(text, device="cpu", name=name) for name in ("few", "many"))
+    found = 0
+    for width in (5, 17, 24, 72, 130):
+        x = np.random.default_rng(width).standard_normal((24, width)).astype(TO_NUMPY[BY_NAME[dtype]])
+        with forced():
+            results = as_tuple(few(x))
+            found += "order" in few.explain(x).steps[0].schedule
+        assert [a.tobytes() for a in results] == [b.tobytes() for b in as_tuple(many(x))], width
+    assert found >= 2
