@@ -8,6 +8,12 @@ sides may need no loads.
     %2 = cast %1 : f32         # of a bool: 0 to 1
     %3 = const inf : f32
     %4 = gt %3, %2 : bool      ->    %4 = const true : bool
+
+A quotient by what is 0 or 1 becomes a choice, as divisions by 0 take several times as long as others; and 0 or 1 times
+itself is that.
+
+    %3 = div %0, %2 : f32      ->    %4 = mul %0, %3 : f32    # %3 = const inf
+                                     %5 = where %1, %0, %4 : f32
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kgen.dtypes import FLOAT32, FLOAT64, INT32, DType
+from kgen.dtypes import BOOL, FLOAT32, FLOAT64, INT32, DType
 from kgen.ir.builder import Builder
 from kgen.ir.graph import CastMode, Graph, Op
 from kgen.passes.conditions import Range, ranges_where
@@ -45,6 +51,8 @@ def ranges(kernel: Graph) -> Graph:
             known.append(_range(made, _of_arguments(builder.ops, known, made)))
         if op.name == "cast" and op.dtype in (FLOAT32, FLOAT64) and args[0].dtype.is_int:
             return _by_32_bits(builder, op, args[0], known[op.args[0]])
+        if op.name in ("div", "mul") and known[op.args[1]] == (0, 1):
+            return _by_zero_or_one(builder, op, args[1])
         if op.name in ("const", "load", "expand") or op.dtype.is_float or op.dtype.is_complex:
             return None
         found = _range(op, [known[a] for a in op.args])
@@ -78,6 +86,22 @@ def _by_32_bits(builder: Builder, op: Op, argument: Op, found: Range) -> int | N
         return None
     narrow = builder.op("cast", op.args, dtype=INT32, attr=CastMode("rz", False))
     return builder.add(replace(op, args=(narrow,)))
+
+
+def _by_zero_or_one(builder: Builder, op: Op, second: Op) -> int | None:
+    """A quotient by the float of an integer that is 0 or 1, where ``x / 0`` is ``x * inf``; and such an integer times
+    itself.
+    """
+    of = op.args[0]
+    if op.name == "mul":
+        return of if op.dtype.is_int and op.args[1] == of else None
+    divisor = second.args[0] if second.name == "cast" else op.args[1]
+    dtype = builder.ops[divisor].dtype
+    if dtype.is_float:
+        return None
+    is_one = divisor if dtype.is_bool else builder.op("ne", (divisor, builder.const(0, dtype)), dtype=BOOL)
+    infinite = builder.op("mul", (of, builder.const(math.inf, op.dtype)), dtype=op.dtype)
+    return builder.op("where", (is_one, of, infinite), dtype=op.dtype, shape=op.shape)
 
 
 def _range(op: Op, args: Sequence[Range]) -> Range:
