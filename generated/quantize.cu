@@ -402,12 +402,13 @@ static bool may_start_early()
     return major >= 9;
 }
 
-// Queues a kernel on a grid of `x` by `y` blocks.
+// Queues a kernel on a grid of `x` by `y` blocks; of no blocks, which are no error, nothing.
 template <typename Kernel, typename... Values>
 static int launch(Kernel& kernel, long long x, long long y, int threads, bool starts_early, cudaStream_t stream,
                   Values... values)
 {
     if (x > 2147483647 || y > 65535) return KGEN_TOO_LARGE;
+    if (x == 0 || y == 0) return KGEN_SUCCESS;
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;

@@ -244,6 +244,17 @@ def test_parts_without_elements(tmp_path: Path) -> None:
     np.testing.assert_array_equal(out, 2 * b)
 
 
+def test_one_of_several_results_without_elements(tmp_path: Path) -> None:
+    """A kernel of no blocks is not launched: CUDA would refuse it, and the others would not follow."""
+    loaded = host("p = a * 2; q = b + 1", CompileSpec("f32", {"a": (None,), "b": (None,)}), tmp_path, "two")
+    for sizes in ((5, 0), (0, 7), (0, 0), (5, 7)):
+        a, b = (random(n) for n in sizes)
+        outs = [np.zeros_like(a), np.zeros_like(b)]
+        assert loaded.launch([*map(of_numpy, (a, b, *outs))]) == SUCCESS, sizes
+        np.testing.assert_array_equal(outs[0], a * 2)
+        np.testing.assert_array_equal(outs[1], b + 1)
+
+
 def test_three_kernels_in_one_launch(tmp_path: Path) -> None:
     """The members of each part's layout, by their own type."""
     arrays = [random(40, n).astype(np.float16) for n in (33, 70, 20)]
