@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kgen.diagnostics import Diagnostic
-from kgen.lowering import Allocate, Layouts, Lowered, Specialised, Stages, allocate, run_stages
+from kgen.lowering import Allocate, Layouts, Lowered, Specialised, Stages, run_stages
 from kgen.operands import ArrayOperand, Operands, Sizes
+from kgen.overlaps import allocate_apart
 from kgen.program import Program
 from kgen.records import dataclass
 from kgen.schedule.target import PORTABLE, Target
@@ -41,7 +42,7 @@ class CachedLowering:
     _chosen: dict[object, Specialised] = field(default_factory=dict)
     _lowered: dict[object, Lowered] = field(default_factory=dict)
 
-    def __call__(self, operands: Operands, target: Target = PORTABLE, allocate: Allocate = allocate) -> Lowered:
+    def __call__(self, operands: Operands, target: Target = PORTABLE, allocate: Allocate = allocate_apart) -> Lowered:
         """``allocate`` allocates the outputs; the default only computes their layouts."""
         known: dict[object, tuple[Step, Choice]] = {}
         choose, decide = partial(self._choose_variant, known), partial(self._decide, known)
