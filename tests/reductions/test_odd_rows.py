@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kgen
-from tests.forced import forced
+from tests.forced import AS_MANY, both, forced
 from tests.fuzz.test_reductions import run
 from tests.reductions.odd_rows import in_turn, programs
 
@@ -31,7 +31,7 @@ def test_values(rows: tuple[int, int, int, int], turn: int | None) -> None:
 @pytest.mark.parametrize(("shape", "turn"), in_turn([(4100, 3), (1030, 7), (600, 16)]))
 def test_many_rows(shape: tuple[int, int], turn: int | None) -> None:
     """A thread takes several short rows where there are many."""
-    with forced({"staging": {"enough_blocks": 1}}):
+    with forced(both(AS_MANY, {"staging": {"enough_blocks": 1}})):
         found = kgen.jit("out = x / sum(x, axis=-1, keepdims=true)").explain(kgen.spec(shape, "bf16"))
         assert "one thread takes" in found.steps[0].reasons[0]
         run(programs(*shape, turn=turn))
