@@ -79,3 +79,14 @@ def test_sides_of_other_lengths(shape: tuple[int, ...], orders: tuple[str, ...],
     assert kernel.explain(a, b, c).steps[0].kernel == f"boxes_{box}"
     assert "threadIdx.x < " in kernel.source(a, b, c)
     np.testing.assert_array_equal(kernel(a, b, c), a * b + c)
+
+
+def test_rows_in_shared_memory() -> None:
+    """Lanes that write seven rows at once meet fewer bank conflicts by 259 words from row to row than by 257."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 9, (3486, 7, 127)).astype(np.int8)
+    b, c = (rng.integers(0, 9, (3486, 127, 7)).astype(np.int32).transpose(0, 2, 1) for _ in range(2))
+    kernel = kgen.jit("out: f32 = a > b ? c : a", device="cpu")
+    assert kernel.explain(a, b, c).steps[0].kernel == "boxes_256x7_3d"
+    assert "__shared__ int b_tile[7][259];" in kernel.source(a, b, c)
+    np.testing.assert_array_equal(kernel(a, b, c), np.where(a > b, c, a).astype(np.float32))

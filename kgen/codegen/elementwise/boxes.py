@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from math import prod
 
 from kgen.codegen import names
 from kgen.codegen.arguments import BY_NAME, Argument
@@ -21,6 +22,7 @@ from kgen.codegen.layouts import (
 )
 from kgen.codegen.spelling import storage_type
 from kgen.records import dataclass
+from kgen.schedule.elementwise.box_banks import row_pitch
 from kgen.schedule.elementwise.box_shapes import pitch, tile_shape
 from kgen.schedule.elementwise.boxes import BoxSchedule
 from kgen.schedule.elementwise.launch import LENGTHS
@@ -169,7 +171,8 @@ class BoxWriter(BoxPlaces):
             group = f"*reinterpret_cast<const {self.pack(access)}*>({self.address(access, order)})"
         if self.schedule.accesses[access].kind == "transposed":
             words = f"alignas({WORD}) " if self.is_packed(access) else ""
-            shape = "[{}][{}]".format(*tile_shape(box, dtype.size))
+            rows, row = tile_shape(box, dtype.size)
+            shape = f"[{rows}][{self.row_pitch(access) if len(box) == 2 else row}]"
             tile = f"{words}__shared__ {storage_type(dtype)} {label}_tile{shape}"
             to_tile = self.in_tile(access, order)
         kept = self.stays_packed(access, elements)
@@ -195,6 +198,14 @@ class BoxWriter(BoxPlaces):
         apart = pitch(self.schedule.box[0], self.operand(access).dtype.size)
         row = f"({places[1]})" if " " in places[1] else places[1]
         return f"{tile}[{places[2]}][{apart} * {row} + {places[0]}]"
+
+    def row_pitch(self, access: int) -> int:
+        """Elements from one row in shared memory to the next, where a box has two sides."""
+        box, size, planned = self.schedule.box, self.operand(access).dtype.size, enumerate(self.schedule.accesses)
+        staged = [self.operand(i).dtype.size for i, t in planned if t.kind == "transposed"]
+        used = sum(prod(tile_shape(box, n)) * n for n in staged)
+        spare = (self.schedule.target.tuning.elementwise.tile_bytes - used) // (len(staged) * size * box[-1])
+        return row_pitch(box, size, self.schedule.groups, self.schedule.orders[access], spare)
 
     def vectors(self, late: Iterable[int], *, written: bool) -> tuple[OperandContext, ...]:
         """The operands that the last loop reads or writes in groups."""
