@@ -30,6 +30,15 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
 // The lower bound of a type: -inf, or the smallest integer.
 template <typename T>
 static __device__ __forceinline__ T lowest()
@@ -121,13 +130,13 @@ struct argmax_reduce_regs1024_layout {
     int width;  // elements of a row
 };
 
-// Rows of up to 1024 elements, kept in registers: 2 rows a block, 32 threads a row.
-// Launch: ceil(n / 2) blocks of 64 threads, for n rows.
+// Rows of up to 1024 elements, kept in registers: 4 rows a block, 32 threads a row.
+// Launch: ceil(n / 4) blocks of 128 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for x.
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap at and top in memory.
-extern "C" __global__ void __launch_bounds__(64)
+extern "C" __global__ void __launch_bounds__(128)
 argmax_reduce_regs1024(const float* x_ptr,
                        long long* __restrict__ at_ptr,
                        float* __restrict__ top_ptr,
@@ -135,8 +144,8 @@ argmax_reduce_regs1024(const float* x_ptr,
                        const unsigned int n)
 {
     const int thread = threadIdx.x % 32;
-    const bool live = blockIdx.x * 2u + threadIdx.x / 32 < n;  // the last block may have fewer rows
-    const unsigned int row = live ? blockIdx.x * 2u + threadIdx.x / 32 : 0;
+    const bool live = blockIdx.x * 4u + threadIdx.x / 32 < n;  // the last block may have fewer rows
+    const unsigned int row = live ? blockIdx.x * 4u + threadIdx.x / 32 : 0;
     const int width = live ? layout.width : 0;
     const float* const x_row = x_ptr + row * layout.x_stride;
     wait_for_earlier_kernels();
@@ -175,6 +184,9 @@ argmax_reduce_regs1024(const float* x_ptr,
         at_ptr[row * layout.at_stride] = argmax_v;
         // top = max(x, axis=-1)
         top_ptr[row * layout.at_stride] = max_v;
+    }
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
     }
 }
 
@@ -517,13 +529,13 @@ static int launch_argmax_reduce_regs1024(const Arguments& a, const Space& space)
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(rows, 2);
+    const long long row_blocks = kgen_ceil_div(rows, 4);
     const argmax_reduce_regs1024_layout layout = {
         (shape[1] != 1) ? strides[0][1] : 0,
         (shape[1] != 1) ? strides[2][1] : 0,
         (int)width,
     };
-    return launch(argmax_reduce_regs1024, row_blocks, 1, 64, true, a.stream,
+    return launch(argmax_reduce_regs1024, row_blocks, 1, 128, true, a.stream,
                   a.x_ptr, a.at_ptr, a.top_ptr, layout, (unsigned int)rows);
 }
 

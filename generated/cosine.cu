@@ -29,6 +29,15 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
 // A sum of floats, or of their squares.
 template <typename T>
 struct Sum {
@@ -70,13 +79,13 @@ struct cosine_reduce_regs256_layout {
     int width;  // elements of a row
 };
 
-// Rows of up to 256 elements, kept in registers: 4 rows a block, 16 threads a row.
-// Launch: ceil(n / 4) blocks of 64 threads, for n rows.
+// Rows of up to 256 elements, kept in registers: 8 rows a block, 16 threads a row.
+// Launch: ceil(n / 8) blocks of 128 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Alignment, in bytes: 16 for a and b.
 // Vector accesses: row widths and row strides are multiples of 4 elements.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(64)
+extern "C" __global__ void __launch_bounds__(128)
 cosine_reduce_regs256(const float* a_ptr,
                       const float* b_ptr,
                       float* __restrict__ y_ptr,
@@ -84,8 +93,8 @@ cosine_reduce_regs256(const float* a_ptr,
                       const unsigned int n)
 {
     const int thread = threadIdx.x % 16;
-    const bool live = blockIdx.x * 4u + threadIdx.x / 16 < n;  // the last block may have fewer rows
-    const unsigned int row = live ? blockIdx.x * 4u + threadIdx.x / 16 : 0;
+    const bool live = blockIdx.x * 8u + threadIdx.x / 16 < n;  // the last block may have fewer rows
+    const unsigned int row = live ? blockIdx.x * 8u + threadIdx.x / 16 : 0;
     const int width = live ? layout.width : 0;
     const float* const a_row = a_ptr + row * layout.a_stride;
     const float* const b_row = b_ptr + row * layout.a_stride;
@@ -133,6 +142,9 @@ cosine_reduce_regs256(const float* a_ptr,
 
     if (thread == 0 && live) {
         y_ptr[row * layout.y_stride] = sum_v / (norm_v * norm2_v);
+    }
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
     }
 }
 
@@ -474,13 +486,13 @@ static int launch_cosine_reduce_regs256(const Arguments& a, const Space& space)
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(rows, 4);
+    const long long row_blocks = kgen_ceil_div(rows, 8);
     const cosine_reduce_regs256_layout layout = {
         (shape[1] != 1) ? strides[0][1] : 0,
         (shape[1] != 1) ? strides[1][1] : 0,
         (int)width,
     };
-    return launch(cosine_reduce_regs256, row_blocks, 1, 64, true, a.stream,
+    return launch(cosine_reduce_regs256, row_blocks, 1, 128, true, a.stream,
                   a.a_ptr, a.b_ptr, a.y_ptr, layout, (unsigned int)rows);
 }
 

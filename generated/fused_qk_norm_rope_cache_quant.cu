@@ -582,7 +582,9 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
             }
         }
     }
-    let_next_kernel_start();
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
+    }
 }
 
 }  // namespace kgen_fused_qk_norm_rope_cache_quant

@@ -273,7 +273,9 @@ quantize_rows_reduce_regs4096(const __nv_bfloat16* x_ptr,
     if (thread == 0) {
         scale_ptr[row * layout.scale_stride] = scale_out;
     }
-    let_next_kernel_start();
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
+    }
 }
 
 }  // namespace kgen_quantize_rows

@@ -194,7 +194,9 @@ rmsnorm_bf16_reduce_regs4096(const __nv_bfloat16* x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
-    let_next_kernel_start();
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
+    }
 }
 
 }  // namespace kgen_rmsnorm_bf16

@@ -34,6 +34,15 @@ static __device__ __forceinline__ void wait_for_earlier_kernels()
 #endif
 }
 
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
 // Shifts Count + Block words down by `off` bytes; the first Count words are the result.  off: a multiple of Unit,
 // less than Block words.
 template <int Count, int Block, int Unit>
@@ -150,13 +159,13 @@ struct rmsnorm_odd_reduce_regs1024_peeled_layout {
     int width;  // elements of a row
 };
 
-// Rows of up to 1031 elements, kept in registers: 2 rows a block, 32 threads a row.
-// Launch: ceil(n / 2) blocks of 64 threads, for n rows.
+// Rows of up to 1031 elements, kept in registers: 4 rows a block, 32 threads a row.
+// Launch: ceil(n / 4) blocks of 128 threads, for n rows.
 // Limits: fewer than 2^31 rows, and every place within a row, in bytes, below 2^31.
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // Aligned to 16 bytes at the first element, and read as aligned blocks, shifted: weight.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(64)
+extern "C" __global__ void __launch_bounds__(128)
 rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
                                    const __nv_bfloat16* weight_ptr,
                                    __nv_bfloat16* __restrict__ y_ptr,
@@ -165,8 +174,8 @@ rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
                                    const unsigned int n)
 {
     const int thread = threadIdx.x % 32;
-    const bool live = blockIdx.x * 2u + threadIdx.x / 32 < n;  // the last block may have fewer rows
-    const unsigned int row = live ? blockIdx.x * 2u + threadIdx.x / 32 : 0;
+    const bool live = blockIdx.x * 4u + threadIdx.x / 32 < n;  // the last block may have fewer rows
+    const unsigned int row = live ? blockIdx.x * 4u + threadIdx.x / 32 : 0;
     const int width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
@@ -236,6 +245,9 @@ rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         const __nv_bfloat16 weight_in = weight_ptr[e];
         rmsnorm_odd_element(x_in, weight_in, rsqrt_v, y_row[e]);
+    }
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
     }
 }
 
@@ -578,12 +590,12 @@ static int launch_rmsnorm_odd_reduce_regs1024_peeled(const Arguments& a, const S
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(rows, 2);
+    const long long row_blocks = kgen_ceil_div(rows, 4);
     const rmsnorm_odd_reduce_regs1024_peeled_layout layout = {
         (shape[1] != 1) ? strides[0][1] : 0,
         (int)width,
     };
-    return launch(rmsnorm_odd_reduce_regs1024_peeled, row_blocks, 1, 64, true, a.stream,
+    return launch(rmsnorm_odd_reduce_regs1024_peeled, row_blocks, 1, 128, true, a.stream,
                   a.x_ptr, a.weight_ptr, a.y_ptr, a.eps_v, layout, (unsigned int)rows);
 }
 

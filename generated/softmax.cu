@@ -234,7 +234,9 @@ softmax_reduce_regs1024(const float* x_ptr,
             *reinterpret_cast<Pack<float, 4, 16>*>(y_row + i) = y_vec;
         }
     }
-    let_next_kernel_start();
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
+    }
 }
 
 }  // namespace kgen_softmax

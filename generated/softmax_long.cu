@@ -340,20 +340,20 @@ struct softmax_long_reduce_regs1024_peeled_64bit_layout {
     long long width;  // elements of a row
 };
 
-// Rows of up to 1031 elements, kept in registers: 2 rows a block, 32 threads a row. Indices are 64-bit.
-// Launch: ceil(n / 2) blocks of 64 threads, for n rows.
+// Rows of up to 1031 elements, kept in registers: 4 rows a block, 32 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 4) blocks of 128 threads, for n rows.
 // Limits: fewer than 2^31 blocks.
 // Groups begin at multiples of 16 bytes in y; x must be aligned there as well.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(64)
+extern "C" __global__ void __launch_bounds__(128)
 softmax_long_reduce_regs1024_peeled_64bit(const __nv_bfloat16* x_ptr,
                                           __nv_bfloat16* __restrict__ y_ptr,
                                           const softmax_long_reduce_regs1024_peeled_64bit_layout layout,
                                           const long long n)
 {
     const int thread = threadIdx.x % 32;
-    const bool live = blockIdx.x * 2ll + threadIdx.x / 32 < n;  // the last block may have fewer rows
-    const long long row = live ? blockIdx.x * 2ll + threadIdx.x / 32 : 0;
+    const bool live = blockIdx.x * 4ll + threadIdx.x / 32 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 4ll + threadIdx.x / 32 : 0;
     const long long width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
@@ -438,6 +438,9 @@ softmax_long_reduce_regs1024_peeled_64bit(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
+    }
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -447,18 +450,18 @@ struct softmax_long_reduce_regs16_64bit_layout {
     long long x_step;  // along a row
 };
 
-// Rows of up to 16 elements, kept in registers: 32 rows a block, 2 threads a row. Indices are 64-bit.
-// Launch: ceil(n / 32) blocks of 64 threads, for n rows.
+// Rows of up to 16 elements, kept in registers: 64 rows a block, 2 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 64) blocks of 128 threads, for n rows.
 // Limits: fewer than 2^31 blocks.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(64)
+extern "C" __global__ void __launch_bounds__(128)
 softmax_long_reduce_regs16_64bit(const __nv_bfloat16* x_ptr,
                                  __nv_bfloat16* __restrict__ y_ptr,
                                  const softmax_long_reduce_regs16_64bit_layout layout,
                                  const long long n)
 {
     const int thread = threadIdx.x % 2;
-    const bool live = blockIdx.x * 32ll + threadIdx.x / 2 < n;  // the last block may have fewer rows
+    const bool live = blockIdx.x * 64ll + threadIdx.x / 2 < n;  // the last block may have fewer rows
     const long long width = live ? layout.width : 0;
     wait_for_earlier_kernels();
 
@@ -508,6 +511,9 @@ softmax_long_reduce_regs16_64bit(const __nv_bfloat16* x_ptr,
             softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_ptr[i * layout.y_step]);
         }
     }
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
+    }
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -516,19 +522,19 @@ struct softmax_long_reduce_regs16_64bit2_layout {
     long long width;  // elements of a row
 };
 
-// Rows of up to 16 elements, kept in registers: 32 rows a block, 2 threads a row. Indices are 64-bit.
-// Launch: ceil(n / 32) blocks of 64 threads, for n rows.
+// Rows of up to 16 elements, kept in registers: 64 rows a block, 2 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 64) blocks of 128 threads, for n rows.
 // Limits: fewer than 2^31 blocks.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(64)
+extern "C" __global__ void __launch_bounds__(128)
 softmax_long_reduce_regs16_64bit2(const __nv_bfloat16* x_ptr,
                                   __nv_bfloat16* __restrict__ y_ptr,
                                   const softmax_long_reduce_regs16_64bit2_layout layout,
                                   const long long n)
 {
     const int thread = threadIdx.x % 2;
-    const bool live = blockIdx.x * 32ll + threadIdx.x / 2 < n;  // the last block may have fewer rows
-    const long long row = live ? blockIdx.x * 32ll + threadIdx.x / 2 : 0;
+    const bool live = blockIdx.x * 64ll + threadIdx.x / 2 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 64ll + threadIdx.x / 2 : 0;
     const long long width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
@@ -580,6 +586,9 @@ softmax_long_reduce_regs16_64bit2(const __nv_bfloat16* x_ptr,
             softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_row[i]);
         }
     }
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
+    }
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -588,21 +597,21 @@ struct softmax_long_reduce_regs64_64bit_layout {
     long long width;  // elements of a row
 };
 
-// Rows of up to 64 elements, kept in registers: 16 rows a block, 4 threads a row. Indices are 64-bit.
-// Launch: ceil(n / 16) blocks of 64 threads, for n rows.
+// Rows of up to 64 elements, kept in registers: 32 rows a block, 4 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 32) blocks of 128 threads, for n rows.
 // Limits: fewer than 2^31 blocks.
 // Alignment, in bytes: 16 for y and x.
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(64)
+extern "C" __global__ void __launch_bounds__(128)
 softmax_long_reduce_regs64_64bit(const __nv_bfloat16* x_ptr,
                                  __nv_bfloat16* __restrict__ y_ptr,
                                  const softmax_long_reduce_regs64_64bit_layout layout,
                                  const long long n)
 {
     const int thread = threadIdx.x % 4;
-    const bool live = blockIdx.x * 16ll + threadIdx.x / 4 < n;  // the last block may have fewer rows
-    const long long row = live ? blockIdx.x * 16ll + threadIdx.x / 4 : 0;
+    const bool live = blockIdx.x * 32ll + threadIdx.x / 4 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 32ll + threadIdx.x / 4 : 0;
     const long long width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
@@ -667,6 +676,9 @@ softmax_long_reduce_regs64_64bit(const __nv_bfloat16* x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
+    }
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -675,20 +687,20 @@ struct softmax_long_reduce_regs128_peeled_64bit_layout {
     long long width;  // elements of a row
 };
 
-// Rows of up to 131 elements, kept in registers: 8 rows a block, 8 threads a row. Indices are 64-bit.
-// Launch: ceil(n / 8) blocks of 64 threads, for n rows.
+// Rows of up to 131 elements, kept in registers: 16 rows a block, 8 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 16) blocks of 128 threads, for n rows.
 // Limits: fewer than 2^31 blocks.
 // Groups begin at multiples of 8 bytes in y; x must be aligned there as well.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(64)
+extern "C" __global__ void __launch_bounds__(128)
 softmax_long_reduce_regs128_peeled_64bit(const __nv_bfloat16* x_ptr,
                                          __nv_bfloat16* __restrict__ y_ptr,
                                          const softmax_long_reduce_regs128_peeled_64bit_layout layout,
                                          const long long n)
 {
     const int thread = threadIdx.x % 8;
-    const bool live = blockIdx.x * 8ll + threadIdx.x / 8 < n;  // the last block may have fewer rows
-    const long long row = live ? blockIdx.x * 8ll + threadIdx.x / 8 : 0;
+    const bool live = blockIdx.x * 16ll + threadIdx.x / 8 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 16ll + threadIdx.x / 8 : 0;
     const long long width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
@@ -772,6 +784,9 @@ softmax_long_reduce_regs128_peeled_64bit(const __nv_bfloat16* x_ptr,
     }
     if (thread < edges) {
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
+    }
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
     }
 }
 
@@ -781,21 +796,21 @@ struct softmax_long_reduce_regs256_64bit_layout {
     long long width;  // elements of a row
 };
 
-// Rows of up to 256 elements, kept in registers: 8 rows a block, 8 threads a row. Indices are 64-bit.
-// Launch: ceil(n / 8) blocks of 64 threads, for n rows.
+// Rows of up to 256 elements, kept in registers: 16 rows a block, 8 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 16) blocks of 128 threads, for n rows.
 // Limits: fewer than 2^31 blocks.
 // Alignment, in bytes: 16 for y and x.
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(64)
+extern "C" __global__ void __launch_bounds__(128)
 softmax_long_reduce_regs256_64bit(const __nv_bfloat16* x_ptr,
                                   __nv_bfloat16* __restrict__ y_ptr,
                                   const softmax_long_reduce_regs256_64bit_layout layout,
                                   const long long n)
 {
     const int thread = threadIdx.x % 8;
-    const bool live = blockIdx.x * 8ll + threadIdx.x / 8 < n;  // the last block may have fewer rows
-    const long long row = live ? blockIdx.x * 8ll + threadIdx.x / 8 : 0;
+    const bool live = blockIdx.x * 16ll + threadIdx.x / 8 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 16ll + threadIdx.x / 8 : 0;
     const long long width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
@@ -860,6 +875,9 @@ softmax_long_reduce_regs256_64bit(const __nv_bfloat16* x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
+    }
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -868,20 +886,20 @@ struct softmax_long_reduce_regs512_peeled_64bit_layout {
     long long width;  // elements of a row
 };
 
-// Rows of up to 515 elements, kept in registers: 2 rows a block, 32 threads a row. Indices are 64-bit.
-// Launch: ceil(n / 2) blocks of 64 threads, for n rows.
+// Rows of up to 515 elements, kept in registers: 4 rows a block, 32 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 4) blocks of 128 threads, for n rows.
 // Limits: fewer than 2^31 blocks.
 // Groups begin at multiples of 8 bytes in y; x must be aligned there as well.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(64)
+extern "C" __global__ void __launch_bounds__(128)
 softmax_long_reduce_regs512_peeled_64bit(const __nv_bfloat16* x_ptr,
                                          __nv_bfloat16* __restrict__ y_ptr,
                                          const softmax_long_reduce_regs512_peeled_64bit_layout layout,
                                          const long long n)
 {
     const int thread = threadIdx.x % 32;
-    const bool live = blockIdx.x * 2ll + threadIdx.x / 32 < n;  // the last block may have fewer rows
-    const long long row = live ? blockIdx.x * 2ll + threadIdx.x / 32 : 0;
+    const bool live = blockIdx.x * 4ll + threadIdx.x / 32 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 4ll + threadIdx.x / 32 : 0;
     const long long width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
@@ -966,6 +984,9 @@ softmax_long_reduce_regs512_peeled_64bit(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
+    }
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -974,21 +995,21 @@ struct softmax_long_reduce_regs1024_64bit_layout {
     long long width;  // elements of a row
 };
 
-// Rows of up to 1024 elements, kept in registers: 2 rows a block, 32 threads a row. Indices are 64-bit.
-// Launch: ceil(n / 2) blocks of 64 threads, for n rows.
+// Rows of up to 1024 elements, kept in registers: 4 rows a block, 32 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 4) blocks of 128 threads, for n rows.
 // Limits: fewer than 2^31 blocks.
 // Alignment, in bytes: 16 for y and x.
 // Vector accesses: row widths and row strides are multiples of 8 elements.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(64)
+extern "C" __global__ void __launch_bounds__(128)
 softmax_long_reduce_regs1024_64bit(const __nv_bfloat16* x_ptr,
                                    __nv_bfloat16* __restrict__ y_ptr,
                                    const softmax_long_reduce_regs1024_64bit_layout layout,
                                    const long long n)
 {
     const int thread = threadIdx.x % 32;
-    const bool live = blockIdx.x * 2ll + threadIdx.x / 32 < n;  // the last block may have fewer rows
-    const long long row = live ? blockIdx.x * 2ll + threadIdx.x / 32 : 0;
+    const bool live = blockIdx.x * 4ll + threadIdx.x / 32 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 4ll + threadIdx.x / 32 : 0;
     const long long width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
@@ -1052,6 +1073,9 @@ softmax_long_reduce_regs1024_64bit(const __nv_bfloat16* x_ptr,
             }
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
+    }
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
     }
 }
 
@@ -1163,7 +1187,9 @@ softmax_long_reduce_regs4096_peeled_64bit(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
-    let_next_kernel_start();
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
+    }
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -1255,7 +1281,9 @@ softmax_long_reduce_regs4096_64bit(const __nv_bfloat16* x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
-    let_next_kernel_start();
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
+    }
 }
 
 // Where the rows lie; strides and steps in elements.
@@ -1918,19 +1946,19 @@ struct softmax_long_reduce_regs16_64bit3_layout {
     long long x_step;  // along a row
 };
 
-// Rows of up to 16 elements, kept in registers: 32 rows a block, 2 threads a row. Indices are 64-bit.
-// Launch: ceil(n / 32) blocks of 64 threads, for n rows.
+// Rows of up to 16 elements, kept in registers: 64 rows a block, 2 threads a row. Indices are 64-bit.
+// Launch: ceil(n / 64) blocks of 128 threads, for n rows.
 // Limits: fewer than 2^31 blocks.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(64)
+extern "C" __global__ void __launch_bounds__(128)
 softmax_long_reduce_regs16_64bit3(const __nv_bfloat16* x_ptr,
                                   __nv_bfloat16* __restrict__ y_ptr,
                                   const softmax_long_reduce_regs16_64bit3_layout layout,
                                   const long long n)
 {
     const int thread = threadIdx.x % 2;
-    const bool live = blockIdx.x * 32ll + threadIdx.x / 2 < n;  // the last block may have fewer rows
-    const long long row = live ? blockIdx.x * 32ll + threadIdx.x / 2 : 0;
+    const bool live = blockIdx.x * 64ll + threadIdx.x / 2 < n;  // the last block may have fewer rows
+    const long long row = live ? blockIdx.x * 64ll + threadIdx.x / 2 : 0;
     const long long width = live ? layout.width : 0;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
@@ -1981,6 +2009,9 @@ softmax_long_reduce_regs16_64bit3(const __nv_bfloat16* x_ptr,
         if (i < width) {
             softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_row[i * layout.y_step]);
         }
+    }
+    if (gridDim.x <= 132) {
+        let_next_kernel_start();
     }
 }
 
@@ -2321,12 +2352,12 @@ static int launch_softmax_long_reduce_regs1024_peeled_64bit(const Arguments& a, 
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(rows, 2);
+    const long long row_blocks = kgen_ceil_div(rows, 4);
     const softmax_long_reduce_regs1024_peeled_64bit_layout layout = {
         (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
-    return launch(softmax_long_reduce_regs1024_peeled_64bit, row_blocks, 1, 64, true, a.stream,
+    return launch(softmax_long_reduce_regs1024_peeled_64bit, row_blocks, 1, 128, true, a.stream,
                   a.x_ptr, a.y_ptr, layout, rows);
 }
 
@@ -2336,13 +2367,13 @@ static int launch_softmax_long_reduce_regs16_64bit(const Arguments& a, const Spa
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(rows, 32);
+    const long long row_blocks = kgen_ceil_div(rows, 64);
     const softmax_long_reduce_regs16_64bit_layout layout = {
         width,
         (shape[0] > 1) ? strides[0][0] : 0,
         (shape[0] > 1) ? strides[1][0] : 0,
     };
-    return launch(softmax_long_reduce_regs16_64bit, row_blocks, 1, 64, true, a.stream,
+    return launch(softmax_long_reduce_regs16_64bit, row_blocks, 1, 128, true, a.stream,
                   a.x_ptr, a.y_ptr, layout, rows);
 }
 
@@ -2352,12 +2383,12 @@ static int launch_softmax_long_reduce_regs16_64bit2(const Arguments& a, const Sp
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(rows, 32);
+    const long long row_blocks = kgen_ceil_div(rows, 64);
     const softmax_long_reduce_regs16_64bit2_layout layout = {
         (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
-    return launch(softmax_long_reduce_regs16_64bit2, row_blocks, 1, 64, true, a.stream,
+    return launch(softmax_long_reduce_regs16_64bit2, row_blocks, 1, 128, true, a.stream,
                   a.x_ptr, a.y_ptr, layout, rows);
 }
 
@@ -2367,12 +2398,12 @@ static int launch_softmax_long_reduce_regs64_64bit(const Arguments& a, const Spa
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(rows, 16);
+    const long long row_blocks = kgen_ceil_div(rows, 32);
     const softmax_long_reduce_regs64_64bit_layout layout = {
         (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
-    return launch(softmax_long_reduce_regs64_64bit, row_blocks, 1, 64, true, a.stream,
+    return launch(softmax_long_reduce_regs64_64bit, row_blocks, 1, 128, true, a.stream,
                   a.x_ptr, a.y_ptr, layout, rows);
 }
 
@@ -2382,12 +2413,12 @@ static int launch_softmax_long_reduce_regs128_peeled_64bit(const Arguments& a, c
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(rows, 8);
+    const long long row_blocks = kgen_ceil_div(rows, 16);
     const softmax_long_reduce_regs128_peeled_64bit_layout layout = {
         (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
-    return launch(softmax_long_reduce_regs128_peeled_64bit, row_blocks, 1, 64, true, a.stream,
+    return launch(softmax_long_reduce_regs128_peeled_64bit, row_blocks, 1, 128, true, a.stream,
                   a.x_ptr, a.y_ptr, layout, rows);
 }
 
@@ -2397,12 +2428,12 @@ static int launch_softmax_long_reduce_regs256_64bit(const Arguments& a, const Sp
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(rows, 8);
+    const long long row_blocks = kgen_ceil_div(rows, 16);
     const softmax_long_reduce_regs256_64bit_layout layout = {
         (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
-    return launch(softmax_long_reduce_regs256_64bit, row_blocks, 1, 64, true, a.stream,
+    return launch(softmax_long_reduce_regs256_64bit, row_blocks, 1, 128, true, a.stream,
                   a.x_ptr, a.y_ptr, layout, rows);
 }
 
@@ -2412,12 +2443,12 @@ static int launch_softmax_long_reduce_regs512_peeled_64bit(const Arguments& a, c
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(rows, 2);
+    const long long row_blocks = kgen_ceil_div(rows, 4);
     const softmax_long_reduce_regs512_peeled_64bit_layout layout = {
         (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
-    return launch(softmax_long_reduce_regs512_peeled_64bit, row_blocks, 1, 64, true, a.stream,
+    return launch(softmax_long_reduce_regs512_peeled_64bit, row_blocks, 1, 128, true, a.stream,
                   a.x_ptr, a.y_ptr, layout, rows);
 }
 
@@ -2427,12 +2458,12 @@ static int launch_softmax_long_reduce_regs1024_64bit(const Arguments& a, const S
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(rows, 2);
+    const long long row_blocks = kgen_ceil_div(rows, 4);
     const softmax_long_reduce_regs1024_64bit_layout layout = {
         (shape[1] != 1) ? strides[0][1] : 0,
         width,
     };
-    return launch(softmax_long_reduce_regs1024_64bit, row_blocks, 1, 64, true, a.stream,
+    return launch(softmax_long_reduce_regs1024_64bit, row_blocks, 1, 128, true, a.stream,
                   a.x_ptr, a.y_ptr, layout, rows);
 }
 
@@ -2562,14 +2593,14 @@ static int launch_softmax_long_reduce_regs16_64bit3(const Arguments& a, const Sp
     const auto& strides = space.strides;
     const long long rows = shape[1];
     const long long width = shape[0];
-    const long long row_blocks = kgen_ceil_div(rows, 32);
+    const long long row_blocks = kgen_ceil_div(rows, 64);
     const softmax_long_reduce_regs16_64bit3_layout layout = {
         (shape[1] != 1) ? strides[0][1] : 0,
         width,
         (shape[0] > 1) ? strides[0][0] : 0,
         (shape[0] > 1) ? strides[1][0] : 0,
     };
-    return launch(softmax_long_reduce_regs16_64bit3, row_blocks, 1, 64, true, a.stream,
+    return launch(softmax_long_reduce_regs16_64bit3, row_blocks, 1, 128, true, a.stream,
                   a.x_ptr, a.y_ptr, layout, rows);
 }
 

@@ -93,10 +93,13 @@ class ModuleContext:
 class FileContext:
     """``file``: what the file begins with; ``sets``: its parts, or the file itself.  ``helpers``: texts of functions.
 
-    Blocks of ``small_block`` threads let the next kernel start only by their end.
+    Blocks of ``small_block`` threads let the next kernel start only by their end; those of up to ``small_row_block``
+    threads that reduce rows, where there are more than ``few_blocks``.
     """
 
     file: ModuleContext
     helpers: tuple[str, ...]
     sets: tuple[ModuleContext, ...]
     small_block: int
+    small_row_block: int
+    few_blocks: int

@@ -177,9 +177,9 @@ class Rows:
     #: The same for blocks of 256 threads, before blocks of 512 are tried: with elements of 4 bytes or more, and in
     #: clusters (layernorm of 9216 float32 1.01, 0.87 with 512 threads; of 81920 0.96 and 0.73).
     most_kept_bytes: int = 224
-    #: Threads per block where a warp or less takes a row: small blocks balance the load better (rows of 1024 bfloat16
-    #: 1.02, 1.00 with 256).
-    short_block: int = 64
+    #: Threads per block where a warp or less takes a row (`Short rows: blocks of 128 threads`): small blocks balance
+    #: the load better, smaller ones begin too slowly (8192 rows of 512 bfloat16 3.16 us, 3.81 with 64, 3.26 with 256).
+    short_block: int = 128
     #: Blocks of several rows get more threads until they move so many bytes, because a device starts blocks at a
     #: limited rate (sums of 128 bfloat16 0.82 with 2 KiB per block, 1.03 with 4 KiB; of 144 0.93 with 2.25 KiB).
     block_bytes: int = 3 << 10

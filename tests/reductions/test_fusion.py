@@ -16,10 +16,7 @@ SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axi
 @pytest.mark.parametrize(
     ("threads", "vectors", "row_bytes", "block"),
     [
-        (8, 2, 512, 64),  # as much written as read: 4 KiB a block
-        (8, 2, 256, 128),  # only read: 2 KiB are too few
-        (2, 2, 64, 128),
-        (8, 4, 512, 64),
+        (8, 2, 512, 128),  # as much written as read: 8 KiB a block
         (1, 1, 16, 256),
         (1, 1, 1, 256),  # no larger, however little there is
         (64, 3, 2304, 64),  # a row of several warps has a block of its own
@@ -28,7 +25,13 @@ SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axi
 def test_blocks_move_enough(threads: int, vectors: int, row_bytes: int, block: int) -> None:
     found = one_row_mapping(threads, vectors)
     assert filled(found, row_bytes, many=False).block == block
-    assert filled(found, row_bytes, many=True).block == (256 if block == 128 else block)
+    assert filled(found, row_bytes, many=True).block == block
+
+
+def test_blocks_of_many_threads_move_more() -> None:
+    """4 KiB suffice, but not where so many blocks begin that their rate bounds the kernel."""
+    found = [filled(one_row_mapping(8, 2), 256, many=many).block for many in (False, True)]
+    assert found == [128, 256]
 
 
 @pytest.mark.parametrize(
@@ -121,3 +124,10 @@ def test_segments_write_nothing_outside(segments: int) -> None:
     np.testing.assert_allclose(out[:segments], x + want * np.linalg.norm(x), rtol=1e-4)
     assert (out[segments:] == 7).all()
     assert (low[segments:] == 7).all()
+
+
+def test_the_next_kernel_starts_early_where_blocks_are_few() -> None:
+    """Small blocks end later by that: where there are many of them, the next kernel starts by their end."""
+    few, always = (kgen.jit(SUM).source(kgen.spec((300, width), "bf16"), arch="sm_90") for width in (512, 8192))
+    assert "    if (gridDim.x <= 132) {\n        let_next_kernel_start();" in few
+    assert "\n    let_next_kernel_start();" in always

@@ -72,12 +72,13 @@ def one_row_mapping(threads: int, vectors: int, cluster: int = 1, tuning: Rows =
 
 
 def filled(mapping: ThreadMapping, row_bytes: int, *, many: bool, tuning: Rows = H200.rows) -> ThreadMapping:
-    """The mapping with blocks large enough to move ``block_bytes``.  ``row_bytes``: read and written per row.
+    """The mapping with blocks large enough to move ``block_bytes``, or twice that where there are ``many`` threads.
+    ``row_bytes``: read and written per row.
 
     ``many``: whether there are so many threads that the rate at which blocks begin may bound them.
     """
-    block, threads = mapping.block, mapping.threads
-    while threads <= WARP and block < tuning.filled_block and block // threads * row_bytes < tuning.block_bytes:
+    block, threads, least = mapping.block, mapping.threads, tuning.block_bytes * (2 if many else 1)
+    while threads <= WARP and block < tuning.filled_block and block // threads * row_bytes < least:
         block = tuning.filled_block if many else 2 * block
     return replace(mapping, block=block)
 
