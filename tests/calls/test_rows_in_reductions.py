@@ -11,7 +11,7 @@ import kgen
 from kgen.dtypes import BFLOAT16
 from kgen.ir.rounding import numpy_dtype
 from kgen.runtime.cuda.driver import probe
-from tests.forced import forced
+from tests.forced import AS_MANY, both, forced
 from tests.reductions.bits.ways import ways
 
 Array = np.ndarray[Any, Any]
@@ -170,7 +170,7 @@ def test_many_rows_have_the_bits_of_few(device: str, columns: int) -> None:
     text = "out = x * rsqrt(mean(x * x, axis=1, keepdims=true)) * table[i] + max(x, axis=1, keepdims=true)"
     few = kgen.jit(text, device=device, fmad=False)(x=x, i=PLACES, table=table)
     k: Any = kgen.jit(text, device=device, fmad=False)
-    with forced({"rows": {"crowded_elements": 1}}):
+    with forced(both(AS_MANY, {"rows": {"crowded_elements": 1}})):
         schedule = k.explain(x=x, i=PLACES, table=table).to_dict()["kernels"][0]["schedule"]
         assert schedule["vectors"] == 2
         np.testing.assert_array_equal(k(x=x, i=PLACES, table=table), few)
