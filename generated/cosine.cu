@@ -143,7 +143,7 @@ cosine_reduce_regs256(const float* a_ptr,
     if (thread == 0 && live) {
         y_ptr[row * layout.y_stride] = sum_v / (norm_v * norm2_v);
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }

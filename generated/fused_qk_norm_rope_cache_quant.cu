@@ -582,7 +582,7 @@ fused_qk_norm_rope_cache_quant_reduce_regs64(const long long* positions_ptr,
             }
         }
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }

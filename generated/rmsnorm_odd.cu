@@ -246,7 +246,7 @@ rmsnorm_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
         const __nv_bfloat16 weight_in = weight_ptr[e];
         rmsnorm_odd_element(x_in, weight_in, rsqrt_v, y_row[e]);
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }

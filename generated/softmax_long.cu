@@ -438,7 +438,7 @@ softmax_long_reduce_regs1024_peeled_64bit(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -511,7 +511,7 @@ softmax_long_reduce_regs16_64bit(const __nv_bfloat16* x_ptr,
             softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_ptr[i * layout.y_step]);
         }
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -586,7 +586,7 @@ softmax_long_reduce_regs16_64bit2(const __nv_bfloat16* x_ptr,
             softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_row[i]);
         }
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -676,7 +676,7 @@ softmax_long_reduce_regs64_64bit(const __nv_bfloat16* x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -785,7 +785,7 @@ softmax_long_reduce_regs128_peeled_64bit(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -875,7 +875,7 @@ softmax_long_reduce_regs256_64bit(const __nv_bfloat16* x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -984,7 +984,7 @@ softmax_long_reduce_regs512_peeled_64bit(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -1074,7 +1074,7 @@ softmax_long_reduce_regs1024_64bit(const __nv_bfloat16* x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -1187,7 +1187,7 @@ softmax_long_reduce_regs4096_peeled_64bit(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -1281,7 +1281,7 @@ softmax_long_reduce_regs4096_64bit(const __nv_bfloat16* x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -2010,7 +2010,7 @@ softmax_long_reduce_regs16_64bit3(const __nv_bfloat16* x_ptr,
             softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_row[i * layout.y_step]);
         }
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }

@@ -288,7 +288,7 @@ softmax_odd_reduce_regs1024_peeled(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         softmax_odd_element(e_edge, sum_reciprocal, y_row[e]);
     }
-    if (gridDim.x <= 132) {
+    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
         let_next_kernel_start();
     }
 }
