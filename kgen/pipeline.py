@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from kgen.argument_types import ArgType
 from kgen.check import Checked, check
 from kgen.codegen.context import ModuleContext
-from kgen.codegen.element import Statement
 from kgen.codegen.emit import emit, text_of
 from kgen.codegen.kernels import Entry, Module
+from kgen.codegen.statements import Statement
 from kgen.dtypes import DType
 from kgen.families import choose, choose_part, covering, facts_of, family, fuse_horizontally
 from kgen.header import header

@@ -6,7 +6,6 @@ and a name: the user's, that of the function that computes it, or ``t, t2, ...``
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import field
 
@@ -17,13 +16,10 @@ from kgen.codegen.expressions import Level, Spelling
 from kgen.codegen.gathers import NO_ACCUMULATORS, element_at, extents_of_sources, place_name, sources, store_at
 from kgen.codegen.lines import choice
 from kgen.codegen.literals import in_hex
-from kgen.codegen.quotients import (
-    NOTHING_MODERATE,
-    Moderate,
-    by_known,
-)
+from kgen.codegen.quotients import NOTHING_MODERATE, Moderate, Ranges, by_known
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults, spell_short
 from kgen.codegen.spelling import Expr, constant, headers_of, register_type, spell, storage_type
+from kgen.codegen.statements import Statement, origins
 from kgen.dtypes import INT32, INT64, DType
 from kgen.ir.graph import Gather, IndexMap, Op, Scatter
 from kgen.ir.ops import BRANCHING
@@ -36,19 +32,6 @@ PRIMARY = Level.PRIMARY
 _BITWISE = frozenset({"and", "or", "xor"})
 _SINKS = frozenset({"store", "reduce"})  # ops that take a value and are no expression
 _RESULTS = {"div": "quotient", "floordiv": "quotient", "mod": "remainder"}
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A statement of the program: its place in the text, and its lines as comments show them.
-
-    ``mark``: the end of the lines that come from it (:mod:`kgen.codegen.line_directives`).
-    """
-
-    start: int
-    end: int
-    lines: tuple[str, ...]
-    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +61,14 @@ def define_constant(number: int, c_type: str, name: str, value: str) -> tuple[st
 class Writer:
     """Writes ops as lines.
 
-    ``fast``: whether functions may be approximate.  ``exprs``: values that already have text.  ``wanted``: values that
-    need a name.  ``selects``: whether any value is chosen by a condition.  ``shared``: values that are the same for all
-    elements of a thread.  ``short``: values that only go into results of 16 bits.  ``accumulators``: the
-    dtypes in which updates of operands are combined that first go elsewhere than to memory.  ``rounded``: the
-    stores of floats that are rounded with the others of their group.  ``places``: what each written operand is assigned
-    to.  ``define``: how a named value is defined.  ``results``: the outputs that values are stored to.
-    ``given_names``: those of the program.
+    ``fast``: whether functions may be approximate.  ``exprs``: values that already have text.  ``wanted``: values
+    that need a name.  ``selects``: whether any value is chosen by a condition.  ``shared``: values that are the
+    same for all elements of a thread.  ``ranges``: of the first values, as far as a division needed them.
+    ``short``: values that only go into results of 16 bits.  ``accumulators``: the dtypes in which updates of
+    operands are combined that first go elsewhere than to memory.  ``rounded``: the stores of floats that are
+    rounded with the others of their group.  ``places``: what each written operand is assigned to.  ``define``: how
+    a named value is defined.  ``results``: the outputs that values are stored to.  ``given_names``: those of the
+    program.
     """
 
     step: Step
@@ -103,6 +87,7 @@ class Writer:
     wanted: frozenset[int] = frozenset()
     shared: frozenset[int] = frozenset()
     moderate: Moderate = NOTHING_MODERATE
+    ranges: Ranges = field(default_factory=list)
     short: ShortResults = NO_SHORT_RESULTS
     fast: bool = False
     accumulators: Mapping[int, DType] = NO_ACCUMULATORS
@@ -187,7 +172,7 @@ class Writer:
         for number in numbers:
             for arg in graph.ops[number].args:
                 uses[arg] += 1
-        self.origins = self._origins()
+        self.origins = origins(graph.ops, self.statements)
         self.selects = any(graph.ops[number].name == "where" for number in numbers)
         self.outputs = {graph.operands[number].name for number in self.step.written}
         stored = ((graph.ops[o.args[0]], o.attr) for o in graph.ops if o.name == "store")
@@ -309,19 +294,6 @@ class Writer:
         name = _RESULTS.get(op.name, op.name) if op.name in BRANCHING else ""
         return names.value(name) if name and name not in self.given_names else "t"
 
-    def _origins(self) -> list[Statement | None]:
-        """The statement that each op comes from; ops from the body of a def belong to the statement that calls it."""
-        found: list[Statement | None] = []
-        following: Statement | None = None
-        starts = [s.start for s in self.statements]
-        for op in reversed(self.step.graph.ops):
-            if op.span is not None:
-                place = bisect_right(starts, op.span.start) - 1
-                if place >= 0 and op.span.start < self.statements[place].end:
-                    following = self.statements[place]
-            found.append(following)
-        return found[::-1]
-
     def _spell(self, number: int) -> Expr:
         op = self.step.graph.ops[number]
         if op.name == "const":
@@ -384,7 +356,7 @@ class Writer:
         """A division by what is known of the divisor; None where nothing is."""
         ops, op = self.step.graph.ops, self.step.graph.ops[number]
         is_shared, is_moderate = op.args[1] in self.shared, number in self.moderate.quotients
-        return by_known(ops, op, *args, is_shared=is_shared, is_moderate=is_moderate)
+        return by_known(ops, op, args, self.ranges, is_shared=is_shared, is_moderate=is_moderate)
 
     def comment(self, statement: Statement | None) -> None:
         """Write the statement that the next lines come from, if it is another than before."""

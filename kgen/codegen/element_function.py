@@ -9,12 +9,13 @@ from kgen.codegen.arguments import used
 from kgen.codegen.atomics import accumulator_of
 from kgen.codegen.byte_packs import converted_bytes
 from kgen.codegen.context import ElementContext
-from kgen.codegen.element import Element, Statement, Writer
+from kgen.codegen.element import Element, Writer
 from kgen.codegen.gathers import needed
 from kgen.codegen.lines import MAX_COLUMNS
 from kgen.codegen.narrow import rounded_stores
 from kgen.codegen.quotients import moderate_quotients, shared_values
 from kgen.codegen.short_results import short_results
+from kgen.codegen.statements import Statement
 from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.elementwise.bins import BinsSchedule

@@ -13,13 +13,14 @@ from typing import Any
 from kgen.codegen import names
 from kgen.codegen.bodies import alike, has_shared_layout, has_tiles, share_a_layout, shared_rule
 from kgen.codegen.context import ElementContext, FileContext, ModuleContext
-from kgen.codegen.element import Element, Statement
+from kgen.codegen.element import Element
 from kgen.codegen.element_function import ElementUse, write_element
 from kgen.codegen.family import FamilyOf, Unit, Written
 from kgen.codegen.helpers import ARRAY_SHAPE, FEW_BLOCKS, OVERLAP, SMALL_BLOCK, SMALL_ROW_BLOCK, helper_texts, in_order
 from kgen.codegen.kernels import Entry
 from kgen.codegen.layouts import labels_of
 from kgen.codegen.lines import wrapped
+from kgen.codegen.statements import Statement
 from kgen.codegen.templates import environment
 from kgen.partition.step import Step
 from kgen.records import dataclass

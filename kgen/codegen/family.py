@@ -20,7 +20,8 @@ from kgen.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
     from kgen.codegen.context import KernelText
-    from kgen.codegen.element import Element, Statement
+    from kgen.codegen.element import Element
+    from kgen.codegen.statements import Statement
     from kgen.layout.iterator import IterationSpace
     from kgen.schedule.any_layout import LayoutClass
     from kgen.schedule.cost import Walk

@@ -25,17 +25,19 @@ _EXPONENTIALS = frozenset({"exp", "exp2", "exp10"})
 
 
 def by_known(
-    ops: Sequence[Op], op: Op, dividend: Expr, divisor: Expr, *, is_shared: bool, is_moderate: bool
+    ops: Sequence[Op], op: Op, args: Sequence[Expr], ranges: Ranges, *, is_shared: bool, is_moderate: bool
 ) -> Spelling | None:
     """A division by what is known of the divisor; None where nothing is.
 
+    ``args``: the dividend and the divisor.  ``ranges``: those of the first ops, to which this adds others.
     ``is_shared``: whether all elements of a thread share the divisor.  ``is_moderate``: whether the division is one of
     :func:`moderate_quotients`.
     """
     if op.dtype is not FLOAT32:
         return None
+    dividend, divisor = args
     quotient = _by_constant(ops, op, dividend) or _by_range(ops, op, dividend, divisor)
-    if quotient is None and not is_moderate and _is_in_range(ops, op):
+    if quotient is None and not is_moderate and _is_in_range(ops, op, ranges):
         quotient = Spelling(call("divide_in_range", [dividend, divisor]), ("divide_in_range",))
     return _by_shared(dividend, divisor, is_moderate=is_moderate) if quotient is None and is_shared else quotient
 
@@ -89,7 +91,7 @@ NOTHING_MODERATE = Moderate()
 
 def moderate_quotients(ops: Sequence[Op], shared: Set[int]) -> Moderate:
     """The divisions of integers and what is made of them by values that all elements of a thread share."""
-    ranges: list[_Range | None] = []
+    ranges: Ranges = []
     for number, op in enumerate(ops):
         ranges.append(_leaf(number) if number in shared and _is_leaf(op) else _range(ops, op, ranges))
     quotients: set[int] = set()
@@ -105,10 +107,9 @@ def moderate_quotients(ops: Sequence[Op], shared: Set[int]) -> Moderate:
     return Moderate(frozenset(quotients), tuple(sorted(leaves)), tuple(sorted(divisors)))
 
 
-def _is_in_range(ops: Sequence[Op], op: Op) -> bool:
+def _is_in_range(ops: Sequence[Op], op: Op, ranges: Ranges) -> bool:
     """Whether a division is one of integers, of floats of few exponent bits, or of what is made of them."""
-    ranges: list[_Range | None] = []
-    for earlier in ops[: 1 + max(op.args)]:
+    for earlier in ops[len(ranges) : 1 + max(op.args)]:
         ranges.append(_range(ops, earlier, ranges))
     dividend, divisor = (ranges[a] for a in op.args)
     return dividend is not None and divisor is not None and dividend.is_exact_over(divisor)
@@ -139,6 +140,9 @@ class _Range:
         return self.is_exact_over(divisor) and self.positive_zero and self.finite and divisor.finite
 
 
+Ranges = list[_Range | None]  #: of ops, in order; None where nothing is known
+
+
 def _is_leaf(op: Op) -> bool:
     return op.name in ("load", "scalar") and op.dtype is FLOAT32
 
@@ -147,7 +151,7 @@ def _leaf(number: int) -> _Range:
     return _Range(-24, 24, False, frozenset({number}))
 
 
-def _range(ops: Sequence[Op], op: Op, ranges: Sequence[_Range | None]) -> _Range | None:
+def _range(ops: Sequence[Op], op: Op, ranges: Ranges) -> _Range | None:
     """The range of a value, None where nothing is known."""
     if op.dtype is not FLOAT32:
         return None

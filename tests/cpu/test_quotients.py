@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 import kgen
+from kgen.codegen import quotients
 from kgen.codegen.quotients import _FEW_BITS, _inverse, _significant_bits
 from kgen.ir.exact import fma
+from kgen.ir.graph import Op
 from kgen.ir.rounding import Array
 
 #: Integers, their fractions, negatives, neighbours of powers of two, and the longest odd divisors that are covered.
@@ -202,3 +205,23 @@ def test_divisors_of_at_least_one(text: str) -> None:
     assert np.array_equal(got[~tiny], wanted[~tiny], equal_nan=True)
     assert np.all(np.abs(got[tiny] - wanted[tiny]) <= np.spacing(np.abs(wanted[tiny])))
     assert np.array_equal(np.signbit(got[~np.isnan(wanted)]), np.signbit(wanted[~np.isnan(wanted)]))
+
+
+def test_ranges_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not again for each division: twice the divisions are twice the work."""
+
+    def work(count: int) -> int:
+        found: list[int] = []
+        real = quotients._range
+
+        def noted(ops: Sequence[Op], op: Op, ranges: quotients.Ranges) -> object:
+            found.append(len(ranges))
+            return real(ops, op, ranges)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(quotients, "_range", noted)
+            kgen.jit("out = x" + " / (x + 0.5)" * count, device="cpu").source(np.ones(4, np.float32))
+        return len(found)
+
+    short, long = work(20), work(40)
+    assert 0 < long <= 2 * short

@@ -8,7 +8,7 @@ from kgen.codegen import names
 from kgen.codegen.arguments import Argument, used
 from kgen.codegen.atomics import group_update_of, update_of
 from kgen.codegen.context import ElementContext
-from kgen.codegen.element import Element, Statement, Writer
+from kgen.codegen.element import Element, Writer
 from kgen.codegen.element_function import rounded_rows
 from kgen.codegen.elementwise.context import GatheredContext
 from kgen.codegen.family import Unit
@@ -18,6 +18,7 @@ from kgen.codegen.layouts import call_lines
 from kgen.codegen.lines import MAX_COLUMNS, assigned
 from kgen.codegen.narrow import ROUND_GROUP, rounded
 from kgen.codegen.spelling import storage_type
+from kgen.codegen.statements import Statement
 from kgen.ir.graph import Gather, Op, Operand, Scatter
 from kgen.partition.step import Step
 from kgen.records import dataclass

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
-from kgen.codegen.element import Element, Statement
+from kgen.codegen.element import Element
 from kgen.codegen.layouts import call_lines
 from kgen.codegen.narrow import rounded
 from kgen.codegen.reduction.context import Call, Declared, Read, Stored
@@ -19,6 +19,7 @@ from kgen.codegen.reduction.sections import Section, access_of, kept_name, label
 from kgen.codegen.reduction.states import States, target_of
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.codegen.spelling import register_type
+from kgen.codegen.statements import Statement
 from kgen.dtypes import BFLOAT16
 from kgen.ir.graph import IndexMap, Op, Scatter
 from kgen.partition.reduction_step import ReductionStep

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kgen.codegen.context import LayoutContext
-from kgen.codegen.element import Statement
 from kgen.codegen.layouts import access_labels, struct_fields
 from kgen.codegen.reduction.calls import Declare
 from kgen.codegen.reduction.column_context import ColumnContext, NarrowContext, ResidentContext
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.row_context import RowsContext
 from kgen.codegen.reduction.states import States
+from kgen.codegen.statements import Statement
 from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
 from kgen.schedule.launch import Field

@@ -13,7 +13,7 @@ from kgen.codegen import names
 from kgen.codegen.arguments import Argument, size_name
 from kgen.codegen.byte_packs import converted_bytes
 from kgen.codegen.context import ElementContext
-from kgen.codegen.element import PRIMARY, Element, Statement, Writer
+from kgen.codegen.element import PRIMARY, Element, Writer
 from kgen.codegen.expressions import Spelling, call, infix
 from kgen.codegen.gathers import sources
 from kgen.codegen.lines import MAX_COLUMNS
@@ -22,6 +22,7 @@ from kgen.codegen.reduction.narrow import QUOTIENT
 from kgen.codegen.reduction.parts import Parts, is_division
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.codegen.spelling import Expr, register_type, storage_type
+from kgen.codegen.statements import Statement
 from kgen.dtypes import BFLOAT16, FLOAT32, INT32, INT64
 from kgen.ir.graph import IndexMap, Op, Scatter
 from kgen.partition.kernel_body import spread
