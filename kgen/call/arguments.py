@@ -106,6 +106,8 @@ def argument_hint(name: str, known: Sequence[str]) -> str:
     """The hint for a name that is none of the ``known`` arguments."""
     if name in CONSTANTS:
         return f"`{name}` is the number {CONSTANTS[name]:.4g} in a program; for an array write `input {name}`"
+    if name in ("device", "fmad", "fast", "deterministic"):
+        return f"`{name}=` belongs to the kernel: `kgen.jit(text, {name}=...)`"
     near = nearest(name, known)
     return f"did you mean `{near}`?" if near else f"known here: {', '.join(known) or 'none'}"
 
@@ -119,6 +121,8 @@ def missing_arguments(program: Program, missing: Sequence[str], hint: str) -> Kg
     message = f"`{'`, `'.join(missing[:10])}` {'is' if len(missing) == 1 else 'are'} not given"
     if near and missing[0] not in {p.name for p in program.parameters}:
         hint = f"did you mean `{near}`? A name that nothing assigns is an input; {hint}"
+    elif program.source.text[: spans[missing[0]].start].rstrip().endswith("//"):
+        hint = f"`//` divides and rounds down; comments start with `#`; {hint}"
     marks = tuple(spans[name] for name in missing[1:])
     return KgenError([Diagnostic("missing-argument", message, hint, spans[missing[0]], marks, program.source)])
 

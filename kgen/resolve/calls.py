@@ -23,10 +23,17 @@ _FOREIGN_KEYWORDS = {
     "keepdim": "keepdims",
     "keep_dims": "keepdims",
     "ddof": "correction",
-    "unbiased": "correction",
     "type": "dtype",
 }
 
+#: A function, a keyword that it has in other libraries -> what to write.
+_OTHER_NAMES = {
+    ("gelu", "approximate"): "write `gelu_tanh(x)` for the form with tanh, `gelu(x)` for the other",
+    ("norm", "ord"): "`norm` is the root of the sum of squares; others: `sum(abs(x))`, `max(abs(x))`",
+    ("norm", "p"): "`norm` is the root of the sum of squares; others: `sum(abs(x))`, `max(abs(x))`",
+    ("std", "unbiased"): "write `correction=1` for `unbiased=True`",
+    ("var", "unbiased"): "write `correction=1` for `unbiased=True`",
+}
 
 _SIGNATURES = {
     "where": "condition, a, b",
@@ -85,6 +92,7 @@ class CallChecker:
         first, *others = node.keywords
         message = f"`{node.function}` takes no keyword arguments"
         hint = f"pass arguments by position: `{signature}`" if fits else f"write `{signature}`"
+        hint = _OTHER_NAMES.get((node.function, first.name), hint)
         marks = [node.function_span, *(keyword.span for keyword in others)]
         self.reporter.error("unknown-keyword", message, first.span, marks=marks, hint=hint)
 
@@ -170,7 +178,9 @@ class CallChecker:
         name = keyword.name
         meant = _FOREIGN_KEYWORDS.get(name)
         near = [meant] if meant in allowed else get_close_matches(name[:_LONGEST], sorted(allowed), n=1, cutoff=0.6)
-        if near:
+        if (node.function, name) in _OTHER_NAMES:
+            hint = _OTHER_NAMES[node.function, name]
+        elif near:
             hint = f"write `{near[0]}=`"
         else:
             hint = "it takes " + ", ".join(f"`{word}=`" for word in sorted(allowed))
@@ -188,13 +198,15 @@ class CallChecker:
             return
         if not good:
             message = f"`{keyword.name}=` takes {wanted[0]}"
-            self.reporter.error("bad-keyword", message, value.span, hint=f"write {wanted[1]}")
+            none = isinstance(value, Name) and value.id == "None"
+            hint = f"leave `{keyword.name}=` out" if none else f"write {wanted[1]}"
+            self.reporter.error("bad-keyword", message, value.span, hint=hint)
 
 
 _VALUES: dict[str, tuple[str, str]] = {
     "axis": ("a whole number or a tuple of them, written out", "`axis=-1` or `axis=(0, 1)`"),
     "axes": ("a tuple of whole numbers, written out", "`axes=(1, 0)`"),
-    "by": ("a whole number, written out", "`by=128`"),
+    "by": ("a whole number, written out", "`by=128`; each number is a program of its own"),
     "keepdims": ("`true` or `false`", "`keepdims=true`"),
     "correction": ("a number, written out", "`correction=1`"),
     "dtype": ("a type", "`dtype=f64`"),

@@ -208,6 +208,9 @@ class _Resolver:
                 hint = f"write `let {name} = ...`, which is read below its updates"
             self.reporter.error("not-yet", message, span, marks=(binding.updated or binding.span,), hint=hint)
 
+    def _line_or_statement(self, line: int, reader: Span) -> str:
+        return "its statement" if self.source.line_of(reader.start) == line else f"line {line}"
+
     def _read_early(self, name: str, binding: Binding, span: Span, position: int) -> None:
         line = self.source.line_of(binding.span.start)
         if binding.position < position:
@@ -215,7 +218,8 @@ class _Resolver:
             hint = f"read it below its updates, or read another temporary: write `let {name}_1 = ...`"
         elif binding.position > position:
             message = f"`{name}` is read before line {line} assigns it"
-            hint = f"move line {line} up; if this `{name}` is an input, give one of the two another name"
+            moved = self._line_or_statement(line, span)
+            hint = f"move {moved} up; if this `{name}` is an input, give one of the two another name"
         elif binding.role == "let":
             message = f"`{name}` is read by its own definition"
             hint = f"a name has one value: write `let {name}_1 = ...`"
@@ -279,7 +283,7 @@ class _Resolver:
             self.reporter.error("recursion", message, node.function_span, marks=marks, hint=hint)
         elif binding.position > position:
             message = f"`{name}` is called before line {line} defines it"
-            hint = f"move line {line} up"
+            hint = f"move {self._line_or_statement(line, node.function_span)} up"
             self.reporter.error("call-before-def", message, node.function_span, marks=marks, hint=hint)
         self.calls.user(node, self.defs[name])
 

@@ -92,6 +92,9 @@ def declaration(c: Context) -> Problem | None:
         return Problem(
             "syntax", f"{shown(word)} cannot start a statement: dtypes come from the arrays", hint, span(word)
         )
+    if word.text in ("output", "outputs"):
+        hint = f"leave it out: `{name.text} = ...` is an output, and `{name.text}: half = ...` one of a dtype"
+        return Problem("syntax", "outputs are not declared", hint, span(word))
     if word.text in BY_NAME or word.text in _C_WORDS:
         hint = "a statement is `name = expression`; `input x: float` declares the dtype of an input"
         return Problem("syntax", f"{shown(word)} cannot start a statement", hint, span(word))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kgen.dtypes import BY_NAME, DTYPES
 
 _FP8 = "write " + " or ".join(f"`{t}`" for t in DTYPES if t.is_fp8)
+_FOUR_BITS = "no type has 4 bits: two of them are a `uint8` `b`, and `b & 15` and `b >> 4` their bits"
 
 TYPE_HINTS: dict[str, str] = {
     "char": "write `int8` or `uint8`",
@@ -28,6 +29,10 @@ TYPE_HINTS: dict[str, str] = {
     "fp64": "write `double`",
     "fp8": _FP8,
     "float8": _FP8,
+    "int4": _FOUR_BITS,
+    "uint4": _FOUR_BITS,
+    "fp4": _FOUR_BITS,
+    "nf4": _FOUR_BITS,
     "complex": "write `complex64` or `complex128`",
     "cfloat": "write `complex64`",
     "single": "write `float`",

@@ -137,6 +137,8 @@ def missing_operator(c: Context) -> Problem | None:
         hint = f"a factorial is `tgamma({brief(before.text)} + 1)`"
     elif c.open_bracket() is not None and c.token.text != "(":
         hint += "; arguments are separated by `,`"
+    if before.text == "if":
+        return Problem("syntax", "`if` is not an operator", "write a choice as `condition ? a : b`", span(before))
     if c.token.kind in STATEMENT_WORDS:
         hint = "end the statement before it with a newline or `;`"
     message = f"an operator is missing between {shown(before)} and {shown(c.token)}"

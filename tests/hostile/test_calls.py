@@ -217,6 +217,12 @@ def test_a_mistyped_name_is_shown_where_it_stands() -> None:
         assert "did you mean" in said(text, X)
     assert "did you mean" not in said("out = beta1 * beta2", X)
     assert "the inputs in order are (x, y)" in said("param a: float\nout = a * x + y", X)
+    assert "comments start with `#`" in said("out = x // scaled", X)
+
+
+def test_an_option_of_the_kernel_that_is_given_to_a_call() -> None:
+    for option in ("device", "fmad", "fast", "deterministic"):
+        assert f"`kgen.jit(text, {option}=...)`" in said("out = x", X, **{option: True})
 
 
 def test_hints_of_wrong_arguments() -> None:
