@@ -16,7 +16,7 @@ from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule, goes_along_rows, varying_accesses
 from kgen.schedule.schedule import Schedule
-from kgen.schedule.target import LINE, SECTOR, WARP, Target
+from kgen.schedule.target import L1_OF_THREAD, LINE, SECTOR, WARP, Target
 
 Box = tuple[int, ...]  #: extents along the dimensions of a space
 
@@ -60,8 +60,9 @@ def traffic(schedule: Schedule, step: Step, space: IterationSpace, itemsizes: Se
             l2 += _scattered(schedule, space, i, size, warp)
             lines += _lines(schedule, space, i, size, warp)
         else:
-            l2 += passes * _moved(space, i, size, block, SECTOR)
-            requests += passes * _requests(schedule, space, i, size, block)
+            near = _near_box(schedule, space, i, size, block)
+            l2 += passes * _moved(space, i, size, near, SECTOR)
+            requests += passes * _requests(schedule, space, i, size, near)
             lines += passes * _lines(schedule, space, i, size, warp)
         own = size * space.elements_of(i)
         kept = own <= rates.kept_bytes
@@ -170,6 +171,19 @@ def _block_box(schedule: Schedule, space: IterationSpace) -> Box:
             at_once = math.prod(inner) if schedule.vectors else schedule.threads * schedule.group * 4
         return _filled(inner, at_once) + _rows(schedule, kept, schedule.rows)
     return _filled(space.shape, schedule.block * schedule.group)
+
+
+def _near_box(schedule: Schedule, space: IterationSpace, access: int, size: int, block: Box) -> Box:
+    """What a block takes of an operand while L1 has it: all of its rows; or those that its threads take at once, where
+    these touch more lines of gathered elements than its share of L1, which are gone when threads take their next rows.
+    """
+    if not isinstance(schedule, RowSchedule) or schedule.rows_per_thread == 1:
+        return block
+    inner, kept = space.shape[: schedule.reduced], space.shape[schedule.reduced :]
+    once = (*inner, *_rows(schedule, kept, schedule.rows // schedule.rows_per_thread))
+    gathered = schedule.accesses[access].kind == "gather"
+    lines = touched(once, space.strides[access], size, LINE)
+    return once if gathered and lines > L1_OF_THREAD * schedule.block else block
 
 
 def _warp_box(schedule: Schedule, space: IterationSpace) -> Box:

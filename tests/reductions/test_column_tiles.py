@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kgen
-from tests.forced import AS_MANY, forced
+from tests.forced import AS_MANY, Tuned, both, forced
 from tests.reductions.bits.ways import run_every_way, tiles
 
 #: Shapes, the axes that are reduced, and the order of the axes in memory of the second operand, the slowest first.
@@ -84,6 +84,41 @@ def test_what_is_left_behind_the_last_run(lanes: int, counts: tuple[int, ...]) -
         text = kernel.source(a, b)
     steps = [256 // lanes * count for count in counts]
     assert re.findall(r"for \(.*; e.*; (.*)\) {", text) == [f"e += {n}" if n > 1 else "++e" for n in steps]
+
+
+#: Columns of any length are reduced as such, whatever is predicted.
+BY_COLUMNS: Tuned = {"traffic": {"slow": 0}, "columns": {"gain_of_others": 1e6}}
+
+
+@pytest.mark.parametrize(
+    "dtypes", [("uint8", "float32"), ("bfloat16", "float64"), ("float32", "int8"), ("float64", "float16")], ids=str
+)
+def test_whole_short_columns(dtypes: tuple[str, str]) -> None:
+    """A thread that has whole columns alone reads all of their elements at once, aligned or not."""
+    a_type, b_type = (np.dtype(getattr(ml_dtypes, d, d)).type for d in dtypes)
+    kernel = kgen.jit("s = sum(cast<f32>(a) * cast<f32>(b), axis=1)\nm = max(cast<f32>(b), axis=1)", device="cpu")
+    with forced(both(AS_MANY, BY_COLUMNS)):
+        for height in range(2, 10):
+            for outer, gap in ((1, 0), (3, 0), (3, 1)):
+                a = data((outer, height, 301), a_type, (0, 1, 2), height)
+                b = data((outer, height + gap, 301), b_type, (0, 2, 1), height + 9)[:, gap:]
+                s, m = kernel(a, b)
+                assert np.array_equal(s, (a.astype(float) * b.astype(float)).sum(1)), (height, outer, gap)
+                assert np.array_equal(m, b.astype(float).max(1)), (height, outer, gap)
+                (step,) = kernel.explain(a, b).steps
+                assert (step.schedule["at_once"], step.schedule["vectors"]) == (True, height), (outer, gap)
+                text = kernel.source(a, b)
+                assert f"A column has {height} elements." in text
+                assert "for (;" not in text
+
+
+@pytest.mark.parametrize(("height", "alignment"), [(2, 8), (3, 4), (4, 16), (6, 8), (8, 16)])
+def test_runs_are_as_aligned_as_their_length_allows(height: int, alignment: int) -> None:
+    kernel = kgen.jit("out = max(a + b, axis=1)", device="cpu")
+    a = np.zeros((3, height, 1001), np.float32)
+    with forced(both(AS_MANY, BY_COLUMNS)):
+        text = kernel.source(a, a.reshape(3, 1001, height).swapaxes(1, 2))
+    assert f"const Pack<float, {height}, {alignment}>*>(b_column" in text
 
 
 def test_every_way_has_the_same_bits() -> None:

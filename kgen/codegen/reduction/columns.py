@@ -50,8 +50,8 @@ class Batch:
         if is_whole:
             first = "down" if operands.schedule.index_bits == 32 else "(long long)down"
             place = f"min({first} + u * {step}, layout.height - 1)" if step > 1 else "u"
-        many = has_many(operands.schedule)
-        return Batch(ColumnPlaces(operands, place, many, uses), ColumnPlaces(operands, "e", many, uses), count)
+        many, run = has_many(operands.schedule), "" if is_whole else "e"
+        return Batch(ColumnPlaces(operands, place, many, uses), ColumnPlaces(operands, run, many, uses), count)
 
     @property
     def operands(self) -> Operands:
@@ -179,7 +179,7 @@ class ColumnKernel:
             pointers=pointers,
             loops=schedule.loops,
             keeps_loads_above=self.keeps_loads_above,
-            takes_runs=transposes(schedule),
+            takes_runs=transposes(schedule) and not schedule.at_once,
             blocks_per_sm=blocks_per_sm(schedule),
             states=tuple(column_state(mine, state, shared(state)) for mine, state in self.states.values()),
             counted=self.counted,
@@ -211,12 +211,12 @@ class ColumnKernel:
         threads that have one element fewer than others.
         """
         vectors = self.schedule.vectors
+        if self.schedule.at_once:
+            return (vectors,) if self.is_whole else (vectors, vectors - 1)
         if transposes(self.schedule):
             # Threads share what is left behind the last whole run; columns of several dimensions are whole runs.
             alone = self.schedule.threads == 1 and self.schedule.reduced == 1
             return tuple(dict.fromkeys((*(vectors >> n for n in range(vectors.bit_length() if alone else 1)), 1)))
-        if self.schedule.at_once:
-            return (vectors,) if self.is_whole else (vectors, vectors - 1)
         return tuple(1 << n for n in range(vectors.bit_length() - 1, -1, -1))
 
     @property

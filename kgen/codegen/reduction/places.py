@@ -144,7 +144,7 @@ class RowPlaces:
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlaces:
-    """Down columns.  ``place``: the index of an element in its column.
+    """Down columns.  ``place``: the index of an element in its column, empty for the first.
 
     ``many``: whether a thread has several columns, with their values in packs and arrays, and loops over them by ``j``.
     """
@@ -181,7 +181,7 @@ class ColumnPlaces:
         if access not in schedule.columnwise:
             return " + ".join(self.across(access, j)) or "0"
         if schedule.reduced == 1:
-            terms = [f"{self.factor} * {steps[0]}" if 0 in steps else self.place]
+            terms = [f"{self.factor} * {steps[0]}" if 0 in steps else self.place] if self.place else []
         else:
             self.uses.reduced.update(range(schedule.reduced))
             found = (f" * {steps[d]}" if d in steps else "" for d in range(schedule.reduced))

@@ -17,6 +17,8 @@ def choice_of(facts: RowFacts, group: int, mapping: ColumnMapping) -> Choice:
     """``group``: neighbouring columns that a thread takes."""
     transposed = down_columns_only(facts) if mapping.tiled else ()
     accesses = transpose(facts, column_accesses(facts, group, apart=mapping.apart), transposed, mapping.vectors)
+    # Without loops over runs, whose loads wait for each other (*Whole short columns, and rows that L1 loses*).
+    whole = facts.bounded and mapping.tiled and _has_columns_alone(facts, mapping)
     streams = facts.bounded and mapping.split  # slower without split (sums of a middle axis 1.00, not 1.04)
     schedule = ColumnSchedule(
         "column_reduce",
@@ -31,8 +33,8 @@ def choice_of(facts: RowFacts, group: int, mapping: ColumnMapping) -> Choice:
         vectors=mapping.vectors,
         reduced=facts.reduced,
         split=mapping.split,
-        loops=mapping.loops or not facts.bounded,
-        at_once=mapping.at_once and facts.bounded,
+        loops=(mapping.loops and not whole) or not facts.bounded,
+        at_once=whole or (mapping.at_once and facts.bounded),
         chunk=mapping.chunk,
         apart=mapping.apart,
         columnwise=_moving(facts),
@@ -43,6 +45,11 @@ def choice_of(facts: RowFacts, group: int, mapping: ColumnMapping) -> Choice:
     what = f"columns: {mapping.lanes} threads across {across}, {share}"
     tiles = transposed_reasons(schedule, [facts.names[i] for i in transposed])
     return Choice(schedule, facts.space, (what, *tiles, *common_reasons(schedule)))
+
+
+def _has_columns_alone(facts: RowFacts, mapping: ColumnMapping) -> bool:
+    """Whether each thread has whole columns alone."""
+    return facts.reduced == 1 and mapping.threads == 1 and mapping.vectors == facts.width
 
 
 def _moving(facts: RowFacts) -> tuple[int, ...]:

@@ -122,11 +122,13 @@ def _ways(facts: RowFacts, widest: int, usual: ColumnSchedule | None) -> Iterato
 def _shapes(facts: RowFacts, columns: ColumnDemand, *, may_chunk: bool) -> Iterator[ColumnWay]:
     """Each shape of blocks, with as many elements in flight as fit.  ``may_chunk``: whether chunks may be of use."""
     run = _run(facts, columns.group)
-    flying = (run,) if run else _flying(facts, columns)
+    alone = facts.width if run and facts.reduced == 1 and 1 < facts.width <= columns.whole else run
     shapes = [(*block, 0, split) for block in _BLOCKS for split in (False, True)]
     shapes += [(*block, chunk, False) for block in _WIDE for chunk in _CHUNKS if may_chunk]
     for lanes, threads, chunk, split in shapes:
-        ways = (ColumnWay(facts, columns.group, run, lanes, threads, most, chunk, split) for most in flying)
+        each = alone if threads == 1 else run
+        flying = (each,) if each else _flying(facts, columns)
+        ways = (ColumnWay(facts, columns.group, each, lanes, threads, most, chunk, split) for most in flying)
         yield from islice((way for way in ways if _fits(way, columns)), 1)
 
 

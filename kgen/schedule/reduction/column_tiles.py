@@ -60,8 +60,9 @@ def transpose(
 
 
 def _alignment(facts: RowFacts, access: int, run: int) -> int:
-    """The alignment of an operand's runs in bytes: a whole vector access, or one element."""
-    size = facts.itemsizes[access]
-    full = min(facts.target.vector_bytes, run * size)
+    """The alignment of an operand's runs in bytes: that of the widest accesses they consist of, or one element."""
+    size, full = facts.itemsizes[access], facts.target.vector_bytes
+    while run * size % full:
+        full //= 2
     aligned = facts.addresses[access] % full == 0 and all(s * size % full == 0 for s in facts.other_strides(access, 0))
     return full if aligned else size

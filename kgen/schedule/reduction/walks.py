@@ -10,12 +10,10 @@ from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.schedule import AccessSchedule
-from kgen.schedule.target import LINE, WARP
+from kgen.schedule.target import L1_OF_THREAD, LINE, WARP
 
 #: Instructions that merge a state into another one, through shared memory; and those of a thread beside its elements.
 _MERGE, _THREAD = 20, 40
-#: Bytes of L1 that the blocks of an SM share, and their threads.
-_L1, _RESIDENT = 160 << 10, 2048
 
 
 def columns_walk(facts: RowFacts, choice: Choice) -> Walk:
@@ -42,7 +40,7 @@ def columns_walk(facts: RowFacts, choice: Choice) -> Walk:
     wide = _kept_box(schedule, kept, lanes)
     # What a block has in L1: what it reads at once, and what it reads next.
     deep = float(min(threads * schedule.vectors, height))
-    room = _L1 * schedule.block / _RESIDENT
+    room = L1_OF_THREAD * schedule.block
     while 2 * deep <= height and sum(pieces(t, _filled(inner, 2 * deep) + wide, LINE) for t in traffic) * LINE <= room:
         deep *= 2
     each, merges = ceil(height / threads), _MERGE * facts.rounds * group if threads > 1 else 0
