@@ -101,10 +101,10 @@ def read_program(path: Path) -> str:
         with path.open(encoding="utf-8") as file:
             text = file.read(MOST_TEXT + 1)
     except UnicodeDecodeError:
-        raise error("unreadable-file", f"{path} is not UTF-8 text") from None
+        raise error("unreadable-file", f"{path} is not UTF-8 text", "save it as UTF-8") from None
     except (OSError, ValueError) as problem:  # ValueError: a null byte in the path
         why = getattr(problem, "strerror", None) or problem
-        raise error("unreadable-file", f"cannot read {path}: {why}") from None
+        raise error("unreadable-file", f"cannot read {path}: {why}", unreadable_hint(problem)) from None
     check_length(text, str(path))
     return text
 
@@ -112,4 +112,17 @@ def read_program(path: Path) -> str:
 def check_length(text: str | bytes, shown: str) -> None:
     """Raises :class:`~kgen.KgenError` (``unreadable-file``) for a program that is read without end, as of /dev/zero."""
     if len(text) > MOST_TEXT:
-        raise error("unreadable-file", f"{shown} is longer than {MOST_TEXT:,} bytes, so it is no program")
+        raise error(
+            "unreadable-file", f"{shown} is longer than {MOST_TEXT:,} bytes, so it is no program", "name a `.k` file"
+        )
+
+
+def unreadable_hint(problem: Exception) -> str:
+    """What to do about a file that the system does not read."""
+    match problem:
+        case IsADirectoryError():
+            return "name a file of that folder"
+        case PermissionError():
+            return "allow reading it, such as by chmod u+r"
+        case _:
+            return "name a file that exists"

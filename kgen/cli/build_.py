@@ -35,7 +35,7 @@ _FUNCTIONS = ("launch", "workspace_size", "error_string")
 
 @click.command("build")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("-o", "--out", "out", metavar="PATH", required=True, help="the library: libNAME.so or libNAME.a")
+@click.option("-o", "--out", "out", metavar="PATH", help="the library: libNAME.so or libNAME.a")
 @options.request_options
 @click.option(
     "--arch",
@@ -53,13 +53,16 @@ _FUNCTIONS = ("launch", "workspace_size", "error_string")
 @click.option("--json", "as_json", is_flag=True, help="print what was written as JSON")
 # many: click passes each option as a parameter
 def command(
-    files: tuple[str, ...], out: str, arch: str | None, name: str | None, compiler: Compiler | None,
+    files: tuple[str, ...], out: str | None, arch: str | None, name: str | None, compiler: Compiler | None,
     jobs: int | None, abi: str | None, grad: bool, wrt: str | None, depfile: str | None, as_json: bool, **request: Any,
 ) -> None:  # fmt: skip
     """Compile the programs FILE... and their launchers to a library, with a header NAME.h beside it.
 
     With --abi, other libraries find functions of their own in it, and their Python files are written beside it.
     """
+    if out is None:
+        name_of = Path(files[0]).stem
+        raise error("bad-option", "-o is missing: which library to write", f"-o lib{name_of}.so, or -o lib{name_of}.a")
     path, doors = _library_path(out), [] if abi is None else options.parse_abis(abi)
     if doors and path.suffix == _STATIC:
         hint = f"-o {path.with_suffix(_SHARED)}"

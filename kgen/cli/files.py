@@ -11,6 +11,7 @@ from typing import Any
 
 from kgen.diagnostics import KgenError, error
 from kgen.dtypes import DTYPES, DType
+from kgen.jit import unreadable_hint
 from kgen.spec import counted
 
 _NPY, _NPZ = b"\x93NUMPY", b"PK"  # their first bytes
@@ -67,9 +68,9 @@ def _unreadable(path: Path, problem: Exception) -> KgenError:
     if isinstance(problem, KgenError):
         return problem
     if isinstance(problem, MemoryError):
-        return error("unreadable-file", f"{path} claims to hold more than fits into memory")
+        return error("unreadable-file", f"{path} claims to hold more than fits into memory", _SAVE)
     if isinstance(problem, OSError):
-        return error("unreadable-file", f"cannot read {path}: {problem.strerror or problem}")
+        return error("unreadable-file", f"cannot read {path}: {problem.strerror or problem}", unreadable_hint(problem))
     if "pickle" in str(problem):
         return error("unreadable-file", f"{path} holds pickled Python objects, which are never loaded", _SAVE)
     return error("unreadable-file", f"{path} is damaged, or truncated", _SAVE)

@@ -154,15 +154,15 @@ def read(file: str | None, text: str | None, name: str | None = None) -> tuple[P
 
 def _standard_input() -> str:
     if sys.stdin is None:
-        raise error("unreadable-file", "standard input is closed")
+        raise error("unreadable-file", "standard input is closed", "name a file, or give the program by -c")
     try:
         data = sys.stdin.buffer.read(MOST_TEXT + 1)
         check_length(data, "standard input")
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        raise error("unreadable-file", "standard input is not UTF-8 text") from None
+        raise error("unreadable-file", "standard input is not UTF-8 text", "save it as UTF-8") from None
     except OSError as problem:
-        raise error("unreadable-file", f"cannot read standard input: {problem.strerror}") from None
+        raise error("unreadable-file", f"cannot read standard input: {problem.strerror}", "name a file") from None
 
 
 def keep_program(file: str | None, outputs: Iterable[Path]) -> None:

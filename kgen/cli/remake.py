@@ -17,7 +17,7 @@ from kgen.cli.request import Request, contents, prepare
 from kgen.codegen.names import named_base
 from kgen.diagnostics import Diagnostic, error
 from kgen.header import default_base
-from kgen.jit import read_program
+from kgen.jit import read_program, unreadable_hint
 from kgen.records import dataclass
 from kgen.snapshots import Record, bad_snapshot, difference, is_same, is_snapshot, recorded
 
@@ -84,7 +84,9 @@ def _files(paths: Iterable[str], problems: list[Diagnostic]) -> Iterator[Path]:
 
 
 def _unreadable(path: object, problem: OSError) -> Diagnostic:
-    return Diagnostic("unreadable-file", f"cannot read {path}: {problem.strerror or problem}")
+    return Diagnostic(
+        "unreadable-file", f"cannot read {path}: {problem.strerror or problem}", hint=unreadable_hint(problem)
+    )
 
 
 def remake(path: Path, sources: Sources) -> Remade:

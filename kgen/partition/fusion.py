@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import field
 from heapq import heapify, heappop, heappush
 
+from kgen.diagnostics import KgenError, error
 from kgen.ir.graph import Gather, IndexMap, Op, Scatter, Shape
 from kgen.partition.kernel_body import AxisMap, BodyBuilder, KernelBody, KernelSpace, Read, squeezed
 from kgen.records import dataclass
@@ -111,10 +112,13 @@ class Fuser:
         self.filling = frozenset[int]().union(*orders.fills.values())
 
     def kernels(self, stores: Sequence[int]) -> list[FusedKernel]:
-        """The kernels for these stores and for the buffers that they need, in order."""
+        """The kernels for these stores and for the buffers that they need, in order.
+
+        Raises :class:`~kgen.KgenError` (``overlap``) where updates at computed places wait for each other.
+        """
         # Updates that read each other's operands form a cycle.  Those that can walk one space are merged into one unit;
         # for the others, reductions go through buffers.  Such updates read only elements of their own shape or of
-        # smaller ones, so placing larger shapes first is a valid order.
+        # smaller ones, so placing larger shapes first is a valid order; at computed places there may be none.
         merged: frozenset[int] = frozenset()
         separate: frozenset[int] = frozenset()
         views = self.views
@@ -127,8 +131,18 @@ class Fuser:
                 views = {}
                 continue
             waiting = frozenset(n for unit in stuck for n in unit.sinks if self.ops[n].name == "store")
-            assert not waiting <= separate, "updates that reduce nothing have an order"
+            if waiting <= separate:
+                raise self._no_order(waiting)
             merged, separate = merged | waiting, separate | (waiting & merged)
+
+    def _no_order(self, stores: Iterable[int]) -> KgenError:
+        """Each update would overwrite what another one reads at computed places, or writes there."""
+        attrs = [self.ops[store].attr for store in sorted(stores)]
+        written = [attr.operand for attr in attrs if isinstance(attr, IndexMap | Scatter)]
+        names = [self.builder.names[operand] for operand in written if operand in self.updated]
+        shown = " and ".join(f"`{name}`" for name in dict.fromkeys(names))
+        message = f"{shown} are each updated from what the others were before, at computed places: none can be first"
+        return error("overlap", message, f"make one of them another array: `input {names[0]}`, and `out = ...`")
 
     # --- units ----------------------------------------------------------------------------------------
 

@@ -170,6 +170,7 @@ class BodyBuilder:
         self.chain_cuts = frozenset(chain_cuts)
         self.spaces = spaces
         self.chained = chained
+        self.names = [kernel.operands[kernel.base(number)].name for number in range(len(kernel.operands))]
 
     def space_of(self, number: int) -> KernelSpace | None:
         """The space in which a reduction is computed, or another value that has one of its own."""

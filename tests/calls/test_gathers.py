@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,20 @@ def test_updates() -> None:
         with pytest.raises(KgenError, match="at computed places") as caught:
             jit(text)(x, np.arange(5), **outs)
         assert caught.value.code == "overlap"
+
+
+@pytest.mark.parametrize(
+    "updates", ["p = p + q; q = q + p[i]", "p = p + q; q = q + p[argmax(x)]", "q = x[min(i)] * p + q; p[i] += q"]
+)
+def test_updates_without_an_order(updates: str) -> None:
+    """Each would overwrite what the other reads: the program is refused, with what to write."""
+    p, q, x = (np.ones((4, 4), np.float32) for _ in range(3))
+    arrays: dict[str, Any] = {"p": p, "q": q, "x": x, "i": np.zeros(4, np.int32)}
+    with pytest.raises(KgenError, match=r"`[pq]` and `[pq]` are[^$]*`input [pq]`, and `out = ") as caught:
+        jit(f"inout p; inout q; {updates}")(**{n: a for n, a in arrays.items() if n in re.findall(r"\w+", updates)})
+    assert caught.value.code == "overlap"
+    assert (p == 1).all()
+    assert (q == 1).all()
 
 
 @pytest.mark.parametrize(("dtype", "width"), [("float32", 64), ("float16", 200), ("bool", 128), ("complex64", 68)])

@@ -146,6 +146,7 @@ def test_names_that_clash(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
+        ([], "bad-option", "-o libaxpy.so"),
         (["-o", "mine"], "bad-option", "-o libmine.so"),
         (["-o", "mine.dll"], "bad-option", "which kind of library"),
         (["-o", "lib.so", "--arch", "banana"], "unknown-arch", "banana"),

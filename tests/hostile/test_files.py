@@ -32,6 +32,7 @@ def check(run: Run, code: str, *argv: str) -> str:  # noqa: F811
     assert (status, out) == (1, "")
     assert f"error[{code}]" in err
     assert "Traceback" not in err
+    assert code != "unreadable-file" or "hint: " in err
     return err
 
 
