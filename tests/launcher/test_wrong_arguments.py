@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -12,7 +13,8 @@ import numpy as np
 import pytest
 
 from kgen import pipeline
-from kgen.aot import aot_module
+from kgen.cli.pair import with_backward
+from kgen.cli.request import Prepared, prepared
 from kgen.compile_spec import CompileSpec
 from kgen.options import Options
 from tests.launcher.host import (
@@ -170,31 +172,64 @@ def test_messages(add: Host) -> None:
     assert add.message(200) not in texts
 
 
-PROGRAMS = [
-    ("out = a * s + b", "param s: float = 1.0; ", CompileSpec("f32", rank=2), 3),
-    ("let e = exp(a - max(a, axis=-1, keepdims=true)); out = e / sum(e, axis=-1, keepdims=true)", "", None, 2),
-]
+#: A program, and the shapes of its inputs.
+PROGRAMS: dict[str, tuple[str, CompileSpec]] = {
+    "elements": ("param s: float = 1.0; out = a * s + b", CompileSpec("f32", rank=2)),
+    "rows": (
+        "let e = exp(a - max(a, axis=-1, keepdims=true)); out = e / sum(e, axis=-1, keepdims=true)",
+        CompileSpec("f32", {"a": (None, None)}),
+    ),
+    "any rank": ("out = sum(x * y, axis=-1)", CompileSpec("f32", {"y": (8,)})),
+    "several": ("inout p; input x, i; p = p + x; out = x[i] + sum(x); top = max(x, axis=0)", CompileSpec(
+        {"p": "f32", "x": "f32", "i": "i64"}, {"p": (None, 8), "x": (None, 8), "i": (None,)}
+    )),
+}  # fmt: skip
+
+#: Programs whose gradients have launchers, too.
+PAIRS: dict[str, tuple[str, CompileSpec]] = {
+    "norm": (
+        "out = x * rsqrt(mean(x * x, axis=-1, keepdims=true)) * w", CompileSpec("f32", {"x": (None, 8), "w": (8,)})
+    ),
+    "elements": (
+        "out = tanh(a * b) + c", CompileSpec("f32", {"a": (None, None), "b": (None, None), "c": (None,)})
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.skipif(COMPILER is None, reason="no g++")
-@pytest.mark.parametrize(("text", "head", "spec", "count"), PROGRAMS, ids=["elements", "rows"])
-def test_sanitizers(text: str, head: str, spec: CompileSpec | None, count: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_sanitizers(name: str, tmp_path: Path) -> None:
     """UndefinedBehaviorSanitizer and AddressSanitizer, over 50,000 rounds of calls with random wrong arguments."""
-    spec = spec or CompileSpec("f32", {"a": (None, None)})
-    module = aot_module(pipeline.load(head + text), "program", Options(), spec)
-    (tmp_path / "program.cu").write_text(module.text, encoding="utf-8")
-    arrays = ", ".join(f"given[{i}]" for i in range(count))
+    text, spec = PROGRAMS[name]
+    check_sanitized(prepared(pipeline.load(text), "program", Options(), {"": spec}, None), tmp_path)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no g++")
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.whole) for n in PAIRS])
+def test_sanitizers_of_gradients(name: str, tmp_path: Path) -> None:
+    text, spec = PAIRS[name]
+    for made in with_backward(prepared(pipeline.load(text), "program", Options(), {"": spec}, None), None):
+        check_sanitized(made, tmp_path)
+
+
+def check_sanitized(made: Prepared, folder: Path) -> None:
+    """No sanitizer reports anything, and arrays are refused for every reason."""
+    file = folder / f"{made.base}.cu"
+    file.write_text(made.module.text, encoding="utf-8")
+    described = re.findall(r'\{"\w+", (KGEN_\w+), (-?\d+), (?:true|false)\}', made.module.text)
+    scalars = re.findall(r"\bdouble \w+_value\b", made.module.text.split(f"int {made.base}_launch(")[1].split(")")[0])
     defined = {
-        "PROGRAM": f'"{tmp_path / "program.cu"}"', "LAUNCHER(name)": "program_##name", "ARRAYS": str(count),
-        "DTYPES": ", ".join(["KGEN_FLOAT32"] * count), "GIVEN": arrays, "ROUNDS": "50000",
-        "SCALARS": "1.0," if head else "",
+        "PROGRAM": f'"{file}"', "LAUNCHER(name)": f"{made.base}_##name", "ARRAYS": str(len(described)),
+        "DTYPES": ", ".join(dtype for dtype, _ in described), "RANKS": ", ".join(rank for _, rank in described),
+        "GIVEN": ", ".join(f"given[{i}]" for i in range(len(described))), "ROUNDS": "50000",
+        "SCALARS": "1.0, " * len(scalars),
     }  # fmt: skip
     command = [str(COMPILER), "-std=c++17", "-O1", "-w", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     command += [f"-D{name}={value}" for name, value in defined.items()]
     source = Path(__file__).parent / "wrong.cpp"
-    command += [f"-I{CPU}", f"-I{INCLUDE}", str(source), "-o", str(tmp_path / "wrong")]
+    command += [f"-I{CPU}", f"-I{INCLUDE}", str(source), "-o", str(folder / "wrong")]
     subprocess.run(command, check=True, timeout=300)
-    done = subprocess.run([tmp_path / "wrong"], capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = subprocess.run([folder / "wrong", "42"], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout[-300:] + done.stderr[-2000:]
     seen = [int(n) for n in done.stdout.split()]
     assert all(n > 0 for n in seen[:NOT_COVERED]), seen

@@ -37,7 +37,8 @@ static int called(int status, int arrays) {
   return status;
 }
 
-int main() {
+int main(int, char** arguments) {
+  state = strtoull(arguments[1], nullptr, 10);
   only_records = 1;
   alignas(256) static char memory[ARRAYS + 1][1 << 16];
   const kgen_dtype dtypes[] = {DTYPES};
@@ -45,12 +46,18 @@ int main() {
     kgen_array arrays[ARRAYS];
     int64_t shapes[ARRAYS][16], strides[ARRAYS][16];
     const kgen_array* given[ARRAYS];
-    const int rank = (int)(draw() % 4);
-    int64_t shape[4];
-    for (int64_t& n : shape) n = 1 + (int64_t)(draw() % 9);
+    // Mostly ranks that the program takes, of shapes that broadcast.
+    static const int ranks[] = {RANKS};
+    const bool usual = draw() % 4 != 0;
+    const int one = (int)(draw() % 4);
+    int64_t shape[16];
+    for (int64_t& n : shape) n = (int64_t)(draw() % 10);
+    if (draw() % 2) shape[0] = 8;  // of the fastest axis, where programs have a certain one
     for (int i = 0; i < ARRAYS; ++i) {
+      const int rank = usual ? (ranks[i] < 0 ? one : ranks[i]) : (int)(draw() % 9);
       for (int d = 0; d < 16; ++d) {
-        shapes[i][d] = shape[d % 4];
+        const bool broadcast = draw() % 8 == 0;
+        shapes[i][d] = broadcast || d >= rank ? 1 : shape[rank - 1 - d];
         strides[i][d] = 1 + (int64_t)(draw() % 9);
       }
       arrays[i] = {memory[i], 2, 0, rank, dtypes[i], shapes[i], draw() % 2 ? strides[i] : nullptr, 0};

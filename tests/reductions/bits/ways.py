@@ -24,7 +24,7 @@ from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.stored import stored_value
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction import peel, rows
-from kgen.schedule.reduction.column_mapping import ColumnMapping
+from kgen.schedule.reduction.column_mapping import ColumnMapping, usual_mapping
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.orders import copies
 from kgen.schedule.reduction.resident_mapping import ResidentDemand, ResidentMapping
@@ -113,7 +113,7 @@ def _one_by_one(facts: RowFacts, *more: Any) -> RowTraversal:
 def _anchored(facts: RowFacts, walking: Sequence[int], group: int) -> Any:
     """Groups begin where an operand is aligned, even where that is known to be the start of each row."""
     anchor, alike = peel.choose_anchor(facts, walking, group)
-    return (walking[0] if anchor is None else anchor), alike
+    return (min(alike) if anchor is None else anchor), alike
 
 
 _SINGLY: Patches = {"kgen.schedule.reduction.rows.RowTraversal": _one_by_one}
@@ -182,6 +182,8 @@ def _apart(most: int) -> Way:
 
     def alone(columns: Any) -> ColumnMapping:
         width = columns.facts.width
+        if width > MOST_KEPT:
+            return usual_mapping(columns)
         return ColumnMapping(columns.tuning.block, 1, max(1, width), False, False, at_once=width > 1)
 
     columns = {"moved_bytes": 1 << 20, "most_apart": most, "widest_beside_apart": 16, "most_idle": 1, "enough_waves": 0}
