@@ -5,7 +5,7 @@
 Each contender but kgen is a forward function of torch tensors, whose backward ``torch.autograd.grad`` calls again and
 again.  Figures are shares of the speed of a plain copy of the bytes that have to move.  Calls are queued while the
 device is kept busy, so that the host's time does not count.  Writes ``benchmarks/results/gradients.json`` and ``.md``,
-and prints the same.
+where a run replaces the table of the same peers, and prints its own.
 """
 
 from __future__ import annotations
@@ -164,6 +164,17 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def write(folder: Path, head: str, peers: list[str], rows: list[dict[str, Any]]) -> None:
+    """One run beside those with other peers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "gradients.json"
+    runs = json.loads(path.read_text())["runs"] if path.exists() else []
+    runs = [*(run for run in runs if run["peers"] != peers), {"head": head, "peers": peers, "rows": rows}]
+    path.write_text(json.dumps({"runs": runs}, indent=1) + "\n")
+    tables = [f"{run['head']}\n\n{table(run['rows'])}\n" for run in runs]
+    path.with_suffix(".md").write_text("\n".join(tables))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="")
@@ -173,17 +184,15 @@ def main() -> None:
     options = parser.parse_args()
     import torch
 
-    start, rows = time.monotonic(), list[dict[str, Any]]()
+    start, rows, peers = time.monotonic(), list[dict[str, Any]](), [p for p in options.peers.split(",") if p]
     head = f"{torch.cuda.get_device_name()}, torch {torch.__version__}, bfloat16; shares of a copy, and microseconds."
     chosen = [w for w in WORKS if not options.only or w.name in options.only.split(",")]
     for work, size in ((w, w.sizes[i]) for i in range(len(_ALL)) for w in chosen if i < len(w.sizes)):
         if time.monotonic() - start > options.seconds:
             break
-        rows.append(measure(torch, work, *size, [p for p in options.peers.split(",") if p]))
+        rows.append(measure(torch, work, *size, peers))
         print(json.dumps(rows[-1]), flush=True)
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "gradients.json").write_text(json.dumps({"head": head, "rows": rows}, indent=1) + "\n")
-        (options.out / "gradients.md").write_text(f"{head}\n\n{table(rows)}\n")
+        write(options.out, head, peers, rows)
         torch.cuda.empty_cache()
     print(f"{head}\n\n{table(rows)}")
 
