@@ -56,7 +56,7 @@ class Batch:
                 edited = self.edit.get(text, text)
                 code = nameless(edited, self.named[text])
                 if code not in distinct:
-                    again = {name: f"{name}_{number}" for name in names if name in used}
+                    again = {name: f"{name}_again{number}" for name in names if name in used}
                     for name, other in again.items():
                         edited = re.sub(rf"\b{name}\b", other, edited)
                     distinct[code] = edited, [again.get(name, name) for name in names]
