@@ -59,10 +59,11 @@ SMALL_ROW_BLOCK, FEW_BLOCKS = 128, 132
 
 #: Helpers that templates call; element functions call the others.
 FIND_COORDINATES, OFFSET_OF, IS_RUN = "find_coordinates", "offset_of", "is_run"
-ARRAY_SHAPE, LOAD_RUN, LOAD_UNALIGNED, LOAD_ALIGNED_BLOCKS, FUNNEL_SHIFT_BLOCKS = (
+ARRAY_SHAPE, LOAD_RUN, LOAD_UNALIGNED, LOAD_SHIFTED_RUN, LOAD_ALIGNED_BLOCKS, FUNNEL_SHIFT_BLOCKS = (
     "array_shape",
     "load_run",
     "load_unaligned",
+    "load_shifted_run",
     "load_aligned_blocks",
     "funnel_shift_blocks",
 )
@@ -78,6 +79,7 @@ MOVERS = (
     LOAD_RUN,
     LOAD_ALIGNED_BLOCKS,
     LOAD_UNALIGNED,
+    LOAD_SHIFTED_RUN,
     FUNNEL_SHIFT_BLOCKS,
 )  # in the order of a file, where they are before other helpers
 
@@ -225,6 +227,7 @@ _ROWS = (
     *(Helper(name) for name in ("to_float2", "to_double2", "is_nonzero", "funnel_shift_words")),
     *(Helper(name, ("funnel_shift_words",)) for name in (LOAD_ALIGNED_BLOCKS, FUNNEL_SHIFT_BLOCKS)),
     Helper(LOAD_UNALIGNED, (LOAD_ALIGNED_BLOCKS,)),
+    Helper(LOAD_SHIFTED_RUN, (FUNNEL_SHIFT_BLOCKS,)),
     *(Helper(name) for name in (LOAD_RUN, IS_RUN, FIND_COORDINATES, OFFSET_OF)),
     Helper("to_finite_f16", headers=("cuda_fp16.h",)),
     Helper("to_finite_bf16", headers=("cuda_bf16.h",)),

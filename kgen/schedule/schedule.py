@@ -135,11 +135,12 @@ class Schedule:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: all fields but the target, whose effect the other fields show.
 
-        ``narrow_counts`` and ``any_length`` are left out where indices have 32 bits, ``wide``, ``gathered`` and
-        ``order`` where there is none, and ``segment_threads`` where there are no segments.
+        ``narrow_counts`` and ``any_length`` are left out where indices have 32 bits, ``wide``, ``gathered``,
+        ``order`` and ``shifted_runs`` where there is none, and ``segment_threads`` where there are no segments.
         """
         hidden = {"target", *(() if self.index_bits == 64 else ("narrow_counts", "any_length"))}
-        hidden |= {name for name in ("gathered", "two_rows", "backward", "order") if not getattr(self, name, None)}
+        optional = ("gathered", "two_rows", "backward", "order", "shifted_runs")
+        hidden |= {name for name in optional if not getattr(self, name, None)}
         found = {name: value for name, value in asdict(self).items() if name not in hidden}
         for access in found["accesses"]:
             if access["wide"] is None:

@@ -15,6 +15,7 @@ from kgen.codegen.helpers import (
     CLUSTER,
     FUNNEL_SHIFT_BLOCKS,
     HELPERS,
+    LOAD_SHIFTED_RUN,
     LOAD_UNALIGNED,
     OVERLAP,
     helper_texts,
@@ -77,6 +78,7 @@ def test_helpers_and_files_agree() -> None:
         used |= {*found.all_helpers, *found.part_helpers}
     used |= {
         *OVERLAP,
+        LOAD_SHIFTED_RUN,
         LOAD_UNALIGNED,
         FUNNEL_SHIFT_BLOCKS,
         "divide",

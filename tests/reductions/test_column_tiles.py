@@ -132,3 +132,43 @@ def test_every_way_has_the_same_bits() -> None:
         for run in runs[1:]:
             for mine, first in zip(run.results, runs[0].results, strict=True):
                 assert np.array_equal(mine, first), run.name
+
+
+#: Shapes, reduced axes, strides of an operand that is consecutive down columns; and whether only blocks of its first
+#: and its last column may reach beyond it.
+RUNS = (
+    ((127, 300), 0, (1, 127), True),
+    ((33, 300), 0, (1, 33), True),
+    ((96, 5, 61), 0, (1, 61 * 97, 97), True),  # gaps behind columns
+    ((32, 5, 61), 0, (1, 35, 5 * 35), True),  # the kept axes in another order
+    ((3, 32, 61), (0, 1), (32 * 61 + 1, 1, 32), True),
+    ((127, 300), 0, (1, 15), False),  # columns overlap
+    ((127, 5, 61), 0, (1, 0, 127), False),  # several columns begin at the lowest address
+    ((127, 5, 61), 0, (1, -127 * 61, 127), False),  # the first column does not
+)
+
+
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "float16", "bfloat16"])
+def test_runs_at_odd_addresses(dtype: str, split: bool) -> None:
+    """They are shifted out of aligned blocks where none of another column than the first and the last reaches beyond
+    the operand."""
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype)).type
+    size = np.dtype(kind).itemsize
+    for number, (shape, axes, strides, shifts) in enumerate(RUNS):
+        kernel = kgen.jit(f"s = sum(cast<f32>(a) * cast<f32>(b), axis={axes})", device="cpu", name=f"runs{number}")
+        ends = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+        lowest, highest = sum(min(0, end) for end in ends), sum(max(0, end) for end in ends)
+        a = data(shape, kind, tuple(range(len(shape))), number)
+        for first in (1, 5, 10):
+            memory = data((first + highest - lowest + 1,), kind, (0,), first)[first - lowest :]
+            b = np.lib.stride_tricks.as_strided(memory, shape, [size * s for s in strides])
+            with tiles(64, 4, split=split).taken():
+                assert np.array_equal(kernel(a, b), (a.astype("f8") * b.astype("f8")).sum(axes)), (strides, first)
+                text = kernel.source(a, b)
+            assert "tiles: " in text
+            whole = "0 < number && number < layout.groups - 1"
+            assert text.count(f"load_shifted_run<{32 // size}>(b_column") == text.count(whole) == shifts, (
+                strides,
+                first,
+            )

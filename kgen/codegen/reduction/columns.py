@@ -103,8 +103,8 @@ class Batch:
 
     def load_run(self, access: int) -> Read:
         name, base = names.vector(self.operands.labels[access]), self.run.base_of(access)
-        pack, place = self.operands.run_pack(access, self.count), f"{base} + {self.run.along(access, 'j')}"
-        return Read(f"{name}[j]", value=f"*reinterpret_cast<const {pack}*>({place})")
+        place = f"{base} + {self.run.along(access, 'j')}"
+        return Read(f"{name}[j]", value=self.operands.load_of_run(access, self.count, place))
 
     def coordinates(self, places: ColumnPlaces | None = None, above: Sequence[str] = ()) -> tuple[str, ...]:
         """Lines of coordinates that the latest text reads at ``places``; of one element, without those ``above``."""

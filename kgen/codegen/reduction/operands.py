@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kgen.codegen import names
-from kgen.codegen.helpers import LOAD_STREAMING, LOAD_WORDS
+from kgen.codegen.helpers import LOAD_SHIFTED_RUN, LOAD_STREAMING, LOAD_WORDS
 from kgen.codegen.layouts import member
 from kgen.codegen.lines import sum_lines
 from kgen.codegen.reduction.context import Declared, Value
@@ -15,7 +15,7 @@ from kgen.ir.graph import Operand
 from kgen.partition.reduction_step import ReductionStep
 from kgen.records import dataclass
 from kgen.schedule.reduction.launch import steps_of
-from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule
 from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import WORD
 
@@ -83,6 +83,17 @@ class Operands:
         """The type of a run: ``count`` consecutive elements of one column."""
         alignment = min(self.planned(access).alignment, count * self.operand(access).dtype.size)
         return f"Pack<{self.type_of(access)}, {count}, {alignment}>"
+
+    def load_of_run(self, access: int, count: int, place: str) -> str:
+        """The load of a run: by aligned blocks that hold it, or at its own address."""
+        if access in self.blocks_of_runs and count == self.schedule.vectors:
+            return f"{LOAD_SHIFTED_RUN}<{count}>({place}, 0 < number && number < layout.groups - 1)"
+        return f"*reinterpret_cast<const {self.run_pack(access, count)}*>({place})"
+
+    @property
+    def blocks_of_runs(self) -> tuple[int, ...]:
+        """The operands whose runs are shifted out of aligned blocks."""
+        return self.schedule.shifted_runs if isinstance(self.schedule, ColumnSchedule) else ()
 
     def register_pack(self, access: int) -> str:
         """The type of a group in registers."""
@@ -155,4 +166,5 @@ class Operands:
             *(("load_evict_last",) if schedule.evict_last else ()),
             *((LOAD_STREAMING,) if schedule.streaming else ()),
             *((LOAD_WORDS,) if any(map(self.by_words, {*accesses} - told)) else ()),
+            *((LOAD_SHIFTED_RUN,) if {*accesses} & {*self.blocks_of_runs} else ()),
         )

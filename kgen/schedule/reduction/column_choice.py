@@ -5,7 +5,7 @@ from __future__ import annotations
 from kgen.layout.kinds import stride_patterns
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.column_mapping import ColumnMapping
-from kgen.schedule.reduction.column_tiles import down_columns_only, tile_index_bits, transpose
+from kgen.schedule.reduction.column_tiles import down_columns_only, shifted_runs, tile_index_bits, transpose
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.reasons import common_reasons, transposed_reasons
 from kgen.schedule.reduction.schedule import ColumnSchedule
@@ -37,6 +37,7 @@ def choice_of(facts: RowFacts, group: int, mapping: ColumnMapping) -> Choice:
         at_once=whole or (mapping.at_once and facts.bounded),
         chunk=mapping.chunk,
         apart=mapping.apart,
+        shifted_runs=() if mapping.chunk else shifted_runs(facts, accesses, transposed, mapping.vectors),
         columnwise=_moving(facts),
         streaming=streaming_accesses(facts, accesses, group, short=False) if streams else (),
     )

@@ -12,6 +12,7 @@ from typing import Literal
 
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.schedule import AccessSchedule
+from kgen.schedule.target import SECTOR, WORD
 
 
 def down_columns_only(facts: RowFacts) -> tuple[int, ...]:
@@ -66,3 +67,21 @@ def _alignment(facts: RowFacts, access: int, run: int) -> int:
         full //= 2
     aligned = facts.addresses[access] % full == 0 and all(s * size % full == 0 for s in facts.other_strides(access, 0))
     return full if aligned else size
+
+
+def shifted_runs(
+    facts: RowFacts, accesses: Sequence[AccessSchedule], transposed: Sequence[int], run: int
+) -> tuple[int, ...]:
+    """The transposed operands whose runs are sectors of narrow elements at any address, read as the aligned blocks that
+    hold them: where each step along another dimension is at least a run, so that only blocks of the first and of the
+    last column may reach beyond the operand (*Runs at odd addresses*).
+    """
+    return tuple(
+        i
+        for i in transposed
+        if facts.bounded
+        and facts.itemsizes[i] < WORD
+        and run * facts.itemsizes[i] == SECTOR
+        and accesses[i].alignment == facts.itemsizes[i]
+        and all(step >= run for step in facts.other_strides(i, 0))
+    )

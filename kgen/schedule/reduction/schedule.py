@@ -164,13 +164,15 @@ class ColumnSchedule(RowSchedule):
     ``at_once``: whether a
     thread reads all of its elements at once: ``vectors`` of each column, or one fewer where threads share columns.
     ``apart``: whether the columns of a group are not neighbours, but as far apart as there are groups side by side, so
-    that neighbouring threads have neighbouring columns.
+    that neighbouring threads have neighbouring columns.  ``shifted_runs``: the transposed accesses whose runs are
+    shifted out of the aligned blocks that hold them, but those of the first and the last column.
     """
 
     is_column = True
 
     at_once: bool = False
     apart: bool = False
+    shifted_runs: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
