@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: The families of steps that reduce, and those of others, in order of priority: see :func:`choose`.
 REDUCING = ("column_narrow", "column_reduce", "column_resident", "row_reduce", "row_columns")
-ELEMENTWISE = ("bins", "contiguous", "boxes", "tiled", "flat", "row_pairs", "row_batches", "rows", "strided")
+ELEMENTWISE = ("bins", "contiguous", "skewed", "boxes", "tiled", "flat", "row_pairs", "row_batches", "rows", "strided")
 
 #: For families whose threads have one group, those with several that are taken where they apply.
 _SEVERAL = {"rows": ("row_pairs", "row_batches"), "flat": ("row_pairs",)}

@@ -8,6 +8,7 @@ from kgen.layout.iterator import IterationSpace
 from kgen.layout.kinds import LayoutKind, classify, index_bits
 from kgen.records import dataclass
 from kgen.schedule.elementwise.boxes import BoxSchedule
+from kgen.schedule.elementwise.launch import tile_sides
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.schedule import Schedule
 
@@ -104,8 +105,8 @@ def _limits(schedule: Schedule, space: IterationSpace, access: int, itemsizes: S
     if planned.kind == "transposed" and isinstance(schedule, BoxSchedule):
         found.append(f"makes the kernel work by boxes of {' x '.join(map(str, schedule.box))}")
     elif planned.kind == "transposed":
-        side = schedule.target.tuning.elementwise.tile_side * schedule.group
-        found.append(f"makes the kernel work by tiles of {side} x {side}")
+        width, height = tile_sides(schedule)
+        found.append(f"makes the kernel work by tiles of {width} x {height}")
     elif costs and classify(space, access) is LayoutKind.STRIDED:
         found.append(costs)
     if schedule.anchor == access:

@@ -182,6 +182,17 @@ def test_explain_counts_registers(run: Run, files: Any) -> None:
     assert (usage["arch"], usage["shared"], usage["local"], usage["spilled"]) == ("sm_80", 16384, 0, 0)
 
 
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_three_blocks_of_skewed_tiles_fit(run: Run, dtype: str) -> None:
+    """Of 256 threads, with the registers of an SM, and nothing in local memory."""
+    side = 16383
+    argv = ["explain", "-c", "out = a + b", "--shape", f"a={side}x{side},b={side}x{side}", "--strides", f"b=1x{side}"]
+    status, text, _ = run(*argv, "--dtype", dtype, "--arch", "sm_90")
+    assert status == 0
+    assert "makes the kernel work by tiles of 128 x 112" in text
+    assert "on sm_90: 80 registers a thread, 38,016 bytes of shared memory a block, no local memory" in text
+
+
 def test_explain_says_what_a_question_mark_stands_for(run: Run, files: Any) -> None:
     """Sizes that no operand states are large ones here, and the output says which."""
     for argv, name, shape in (

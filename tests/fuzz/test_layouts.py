@@ -21,8 +21,8 @@ from .batch import Batch, Collected, collecting, running
 DTYPES = (UINT8, FLOAT16, BFLOAT16, INT32, FLOAT32, FLOAT64, COMPLEX128)
 FAMILIES = families.ELEMENTWISE
 #: Not for sums, which share too little and have no computed places: tests/calls/test_row_pairs.py, test_row_batches.py,
-#: test_bins.py.
-OTHERS = {"row_pairs", "row_batches", "bins"}
+#: test_bins.py; or for few layouts of two halves only: tests/cpu/test_skewed.py.
+OTHERS = {"row_pairs", "row_batches", "bins", "skewed"}
 EXTENTS = (1, 2, 3, 15, 16, 17, 31, 33, 64, 65, 100, 130, 257)
 
 

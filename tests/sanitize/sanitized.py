@@ -3,8 +3,8 @@
 ``python -m tests.sanitize.sanitized JOB...`` prints, as JSON, the exit status and the output of every job.  Each runs
 in a fork of its own, since a sanitizer ends the process at the first bug; the slow start is paid once.
 Jobs: ``fuzz:FIRST:COUNT``, ``reductions:FIRST:COUNT``, ``rows:ROWS:WIDTH:OFF:TURN``,
-``across:OUTER:WIDTH:INNER:TURN``, ``examples:NAME:...``, ``misaligned:DTYPE:TURN``, ``places:KIND:FIRST:COUNT``,
-``mutant:NAME`` and ``partials:TOO_FAR``.
+``across:OUTER:WIDTH:INNER:TURN``, ``examples:NAME:...``, ``misaligned:DTYPE:TURN``, ``skewed:HEIGHT:WIDTH``,
+``places:KIND:FIRST:COUNT``, ``mutant:NAME`` and ``partials:TOO_FAR``.
 """
 
 from __future__ import annotations
@@ -175,6 +175,17 @@ def everywhere(dtype: str, turn: int) -> None:
     run(list(misaligned(next(t for t in DTYPES if t.name == dtype)))[turn::3])
 
 
+def skewed(height: int, width: int) -> None:
+    """Halves in two orders, whose rows begin anywhere in a sector, by tiles whose rows begin at sectors."""
+    halves, calls = next(t for t in DTYPES if t.name == "float16"), list[Call]()
+    for offset in (0, 1, 5):
+        a, out = (Recipe(halves, (height, width), (0, 1), (1, 1), at) for at in (offset + 8, offset))
+        b = Recipe(halves, (height, width), (1, 0), (1, 1), 3 * offset)
+        calls.append(Call((Statement("out", Node("a - b")),), {"a": a, "b": b}, outs=(out,)))
+    with forced({"elementwise": {"shortest_skewed_side": 1}}, elementwise="skewed"):
+        run(calls)
+
+
 @cache
 def mutants() -> tuple[Batch, list[Prepared]]:
     """A file with every planted bug, compiled; and the calls that have them."""
@@ -233,6 +244,8 @@ def do(job: str) -> None:
         examples(rest)
     elif kind == "misaligned":
         everywhere(rest[0], int(rest[1]))
+    elif kind == "skewed":
+        skewed(int(rest[0]), int(rest[1]))
     elif kind == "places":
         places(rest[0], int(rest[1]), int(rest[2]))
     elif kind == "partials":

@@ -62,6 +62,7 @@ JOBS = {
     "random reductions": [f"reductions:{60_000 + 6 * k}:6" for k in range(6)],
     "odd rows": ["rows:3:1001:1:0", "rows:300:7:1:2", "rows:37:63:0:1", "partials:0"],
     "rows that lie across memory": ["across:5:7:40:0", "across:40:33:50:1", "across:3:300:70:2"],
+    "tiles whose rows begin at sectors": ["skewed:301:377", "skewed:345:451"],
     "elements at computed places": [
         *(f"places:reach:{70_000 + 13 * k}:13" for k in range(2)),
         *(f"places:rows:{70_000 + 5 * k}:5" for k in range(2)),

@@ -127,6 +127,20 @@ class TransposedContext:
 
 
 @dataclass(frozen=True, slots=True)
+class SkewedContext(TransposedContext):
+    """An operand whose rows lie in shared memory as in memory, ``pitch`` elements apart.
+
+    ``before``: elements from a sector to a row's first element.  ``places``: where the elements of a group are.
+    """
+
+    type: str
+    position: str
+    before: str
+    pitch: int
+    places: str
+
+
+@dataclass(frozen=True, slots=True)
 class EitherContext:
     """An operand that a tile kernel transposes in shared memory where ``condition`` holds, which a call decides."""
 
@@ -170,6 +184,8 @@ class GroupContext(KernelHead):
     ``reads`` afterwards.  ``runs``: operands that are read in one branch if all are consecutive and aligned.
     ``along``, ``along_second``: the coordinates along the fastest dimensions, in groups or tiles.  ``conditions`` and
     ``types``: as in :class:`KernelContext`.
+    ``side``, ``height``: of a tile along both dimensions.  ``blocks_per_sm``: for so many there have to be
+    registers; 0 where the compiler decides.
     """
 
     group: int
@@ -199,6 +215,8 @@ class GroupContext(KernelHead):
     gathered: tuple[GatheredContext, ...]
     is_part: bool = False
     backward: bool = False
+    height: int = 0
+    blocks_per_sm: int = 0
 
 
 @dataclass(frozen=True, slots=True)

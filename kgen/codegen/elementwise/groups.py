@@ -32,7 +32,7 @@ from kgen.codegen.layouts import (
     order_comment,
 )
 from kgen.codegen.spelling import storage_type
-from kgen.schedule.elementwise.launch import tile_side
+from kgen.schedule.elementwise.launch import tile_sides
 from kgen.schedule.schedule import Interleaved
 from kgen.schedule.target import WORD
 
@@ -89,13 +89,20 @@ class GroupWriter(ElementWriter):
             gathered=tuple(map(self.gathered, self.rows.values())),
             is_part=self.unit.is_part,
             backward=schedule.backward,
+            height=tile_sides(self.schedule)[1],
+            blocks_per_sm=self.blocks_per_sm,
         )
         return Written(context, parameters, movers=self.movers())
 
     @property
     def side(self) -> int:
-        """Elements along each side of a tile."""
-        return tile_side(self.schedule)
+        """Elements of a tile along the fastest dimension."""
+        return tile_sides(self.schedule)[0]
+
+    @property
+    def blocks_per_sm(self) -> int:
+        """Blocks of an SM for which there have to be registers, if the compiler is not to decide that."""
+        return 0
 
     @cached_property
     def rows(self) -> dict[int, GatheredRow]:

@@ -23,6 +23,7 @@ from kgen.schedule.expressions import (
 )
 from kgen.schedule.launch import Field, Labels, Rule, divisor_fields
 from kgen.schedule.schedule import Schedule
+from kgen.schedule.target import SECTOR
 
 if TYPE_CHECKING:  # the choice of these schedules imports much that others do not need
     from kgen.schedule.elementwise.bins import BinsSchedule
@@ -30,6 +31,10 @@ if TYPE_CHECKING:  # the choice of these schedules imports much that others do n
     from kgen.schedule.elementwise.row_pairs import PairSchedule
 
 _ONE = Int(1)
+
+#: Elements of a tile of a ``skewed`` kernel along the fastest dimension and along the second (*Transposes of an odd
+#: number of halves: what bounds them*).
+SKEWED_TILE = (128, 112)
 
 
 def _rule(schedule: Schedule, n: Expr, blocks: Expr, fields: Sequence[Field]) -> Rule:
@@ -65,13 +70,17 @@ def _row_groups(schedule: Schedule) -> Expr:
 
 
 def counted_along(schedule: Schedule) -> list[Expr]:
-    """What ``rows``, ``tiled`` and ``strided`` kernels count along each dimension: groups of rows, tiles, elements."""
+    """What kernels but linear ones and boxes count along each dimension: groups of rows, tiles, elements."""
     whole: list[Expr] = [extent(d) for d in range(schedule.rank)]
     match schedule.template:
         case "rows":
             return [_row_groups(schedule), *whole[1:]]
-        case "tiled":
-            return [*(ceil_div(one, tile_side(schedule)) for one in whole[:2]), *whole[2:]]
+        case "tiled" | "skewed":
+            width, height = tile_sides(schedule)
+            before = (
+                SECTOR // 2 if schedule.template == "skewed" else 0
+            )  # a sector of halves ahead of the first elements
+            return [ceil_div(whole[0] + before, width), ceil_div(whole[1], height), *whole[2:]]
         case _:
             return whole
 
@@ -107,10 +116,13 @@ def row_batches_rule(schedule: Schedule, labels: Labels) -> Rule:
     return _rule(schedule, product(work), ceil_div(Name("n"), schedule.block * GROUPS), fields)
 
 
-def tile_side(schedule: Schedule) -> int:
-    """Elements along each side of a tile."""
+def tile_sides(schedule: Schedule) -> tuple[int, int]:
+    """Elements of a tile along the fastest dimension and along the second."""
+    if schedule.template == "skewed":
+        return SKEWED_TILE
     side = schedule.target.tuning.elementwise.tile_side * schedule.group
-    return 2 * side if any(t.kind == "either" for t in schedule.accesses) else side
+    side *= 2 if any(t.kind == "either" for t in schedule.accesses) else 1
+    return side, side
 
 
 def tiles_rule(schedule: Schedule, labels: Labels) -> Rule:
