@@ -134,6 +134,9 @@ class Rows:
     #: threads or more share a row (`Sums that are stored early`).
     stored_first: tuple[int, int] = (3 << 20, 17 << 20)
     stored_first_threads: int = 128
+    #: Rows of halves that fill registers exactly have no checks where so many threads or more share them (`Rows that
+    #: fill registers exactly`).
+    exact_threads: int = 8
     #: Like ``elements`` where several operands differ between rows, and as many bytes are written as read, up to 256
     #: threads a row (a sum of two and its rmsnorm, 16 rows of 2048 bfloat16 1.26 us, 1.58 with 32; 16384 rows 65.8 and
     #: 66.1).

@@ -168,7 +168,8 @@ def row_width(schedule: RowSchedule) -> str:
 
 
 def guards_rows(facts: Facts) -> bool:
-    """Whether only threads with rows may write: the others compute as well, on what is staged for no row."""
+    """Whether only threads with rows may write: the others compute as well, on what is staged for no row, or on the
+    first one."""
     accesses = zip(facts.schedule.accesses, facts.step.accesses, strict=True)
     beside = bool(facts.step.graph.scattered) or any(t.kind == "gather" and a.writes for t, a in accesses)
-    return facts.schedule.stages and beside
+    return (facts.schedule.stages and beside) or (facts.schedule.exact and facts.schedule.rows > 1)

@@ -30,7 +30,6 @@ from kgen.codegen.reduction.row_groups import (
     fills_rows,
     guards_rows,
     is_exact,
-    is_known,
     loads_first,
     resident_accesses,
     rounded_groups,
@@ -200,7 +199,7 @@ class RowKernel:
             split=schedule.split,
             layout=self.facts.layout("rows"),
             width=row_width(self.facts.schedule),
-            end="" if is_known(schedule) else end,
+            end="" if schedule.exact else end,
             begin=("first + " if schedule.split else from_row) + start_of_group(schedule, ""),
             last="last" if schedule.split else end,
             group_start=from_row + start_of_group(schedule, "v"),
@@ -350,7 +349,7 @@ class RowKernel:
     @property
     def kept_loaded(self) -> tuple[str, ...]:
         """Nothing where at most a thread's last group is loaded in a branch."""
-        one = self.fills and not self.loads_first
+        one = self.facts.schedule.exact or (self.fills and not self.loads_first)
         return () if one else self.registers.loaded_in_branches(self.loads)
 
     @property

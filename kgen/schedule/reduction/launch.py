@@ -58,7 +58,8 @@ def row_fields(schedule: RowSchedule, labels: Labels) -> list[Field]:
     """The fields of the struct of kernels that go along rows."""
     reduced, rank = schedule.reduced, schedule.rank
     fields = _strides(labels, range(reduced, rank))
-    fields.append(_field(schedule, "width", Name("width"), "elements of a row"))
+    if schedule.has_width:
+        fields.append(_field(schedule, "width", Name("width"), "elements of a row"))
     if schedule.split:
         fields.append(_field(schedule, "span", Name("span"), "elements of a row that a block takes"))
     if schedule.chunk:

@@ -23,13 +23,11 @@ from kgen.schedule.target import WARP, Target
 
 @dataclass(frozen=True, slots=True)
 class RowColumnsSchedule(RowSchedule):
-    """``exact``: whether rows have just as many elements as the threads keep, so that nothing is checked.
-    ``blocks_per_sm``: an SM has registers for so many blocks.  ``reads_ahead``: whether a block loads the next row
+    """``blocks_per_sm``: an SM has registers for so many blocks.  ``reads_ahead``: whether a block loads the next row
     before it works on one.  ``prefetched``: how many
     rows ahead, of its own, a block asks for a row to be in L2; 0 where it does not.
     """
 
-    exact: bool = False
     blocks_per_sm: int = 1
     reads_ahead: bool = False
     prefetched: int = 0
@@ -72,6 +70,7 @@ def along_rows_and_columns(facts: RowColumnsFacts) -> Choice:
     apart = len(facts.space.shape) == facts.reduced + 1  # all rows at the same distance
     is_long = facts.width * traversal.largest >= tuning.prefetched_bytes
     few = vectors * traversal.group <= tuning.elements  # otherwise there are no registers for more loads at once
+    exact = few and facts.width == threads * vectors * traversal.group
     schedule = RowColumnsSchedule(
         "row_columns",
         threads,
@@ -84,7 +83,8 @@ def along_rows_and_columns(facts: RowColumnsFacts) -> Choice:
         threads=threads,
         vectors=vectors,
         reduced=facts.reduced,
-        exact=few and facts.width == threads * vectors * traversal.group,
+        exact=exact,
+        has_width=not exact,
         prefetches=traversal.weights > 0,
         blocks_per_sm=max(1, min(-(-WIDE // facts.width), tuning.resident_threads // threads)),
         reads_ahead=few and apart,
@@ -101,5 +101,4 @@ def row_columns_rule(schedule: RowColumnsSchedule, labels: Labels) -> Rule:
     each = maximum(ceil_div(Name("rows"), Name("resident") * waves * Name("multiple")), 1) * Name("multiple")
     lets = (*counts(schedule), ("resident", resident), ("multiple", multiple), ("block_rows", each))
     blocks = ceil_div(Name("rows"), Name("block_rows"))
-    fields = tuple(f for f in row_fields(schedule, labels) if not (schedule.exact and f.name == "width"))
-    return Rule((blocks, Int(1), Int(1)), schedule.block, Name("rows"), fields, lets)
+    return Rule((blocks, Int(1), Int(1)), schedule.block, Name("rows"), tuple(row_fields(schedule, labels)), lets)

@@ -169,6 +169,19 @@ class _Rows:
         may = facts.bounded and one.vectors > 0 and one.threads >= tuning.stored_first_threads
         return may and _stores_what_goes_on(facts) and reaches(moved, least) and not reaches(moved, most)
 
+    @property
+    def exact(self) -> bool:
+        """Whether rows have just as many elements as threads keep, so that nothing is checked: where a block has
+        several rows of one operand of halves, beside at most one that rows share.  Without checks, the compiler moves
+        loads of wider or further operands behind the exchange."""
+        facts, traversal, one = self.facts, self.traversal, self.mapping
+        alone = one.rows_per_thread == 1 and one.order is None and not self.stores_first and not self.segments[0]
+        plain = traversal.anchor is None and not traversal.staged and not self.gathered and facts.reduced == 1
+        several = one.block > one.threads >= facts.tuning.rows.exact_threads and one.vectors > 1 and traversal.group > 2
+        halves = self.kept_bytes == HALF and traversal.weights * HALF == facts.bytes_of(facts.reads) - HALF <= HALF
+        kept = one.threads * one.vectors * traversal.group
+        return facts.bounded and several and halves and plain and alone and facts.width == kept
+
     def schedule(self) -> RowSchedule:
         facts, traversal, one = self.facts, self.traversal, self.mapping
         return RowSchedule(
@@ -199,7 +212,16 @@ class _Rows:
             segment_vectors=self.segments[1],
             any_length=one.vectors > 1 and not facts.along,
             stores_first=self.stores_first,
+            exact=self.exact,
+            has_width=not self.exact or _divides_by_width(facts),
         )
+
+
+def _divides_by_width(facts: RowFacts) -> bool:
+    """Whether a reduction is divided by the number of elements.  It is passed: of a constant one the compiler keeps
+    converted elements in more registers."""
+    reductions = (op.attr for op in facts.step.graph.ops if isinstance(op.attr, Reduction))
+    return any(one.kind in ("mean", "var", "std") for one in reductions)
 
 
 def _stores_what_goes_on(facts: RowFacts) -> bool:

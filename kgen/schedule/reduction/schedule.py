@@ -38,7 +38,8 @@ class RowSchedule(Schedule):
     not 0, rows are numbered through so many places along the kept dimension ``chunked`` first, with all dimensions
     before it, then through the other dimensions, then along the next chunk.  ``stores_first``: whether halves that a
     thread keeps are stored ahead of the rounds, not with other outputs.  ``order``: in which the threads of a row add
-    floats, where they are more than if rows were many.
+    floats, where they are more than if rows were many.  ``exact``: whether rows have just as many elements as threads
+    keep, so that nothing is checked.  ``has_width``: whether the kernel reads their number.
 
     In a column kernel, a group is ``group`` neighbouring columns.  ``threads`` of the block share it, and each reads
     ``vectors`` vectors of it at once, or keeps them in registers.  ``loops``: whether a thread may have at least two
@@ -68,6 +69,8 @@ class RowSchedule(Schedule):
     chunked: int = 0
     stores_first: bool = False
     order: Order | None = None
+    exact: bool = False
+    has_width: bool = True
 
     @property
     def segment(self) -> int:
