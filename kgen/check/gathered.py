@@ -17,6 +17,7 @@ from kgen.check.own import Own
 from kgen.check.places import SPREAD, Places, Taken, at_place, shape_at
 from kgen.check.values import Typed
 from kgen.dtypes import INT64
+from kgen.ir.builder import broadcast
 from kgen.ir.graph import Dim, Gather, IndexMap, Op, Reduction, Shape
 from kgen.ir.views import WHOLE, Pick
 from kgen.source import Span
@@ -114,6 +115,8 @@ def _made(ctx: Context, number: int, taken: Taken, args: list[int], index: Place
         return at_place(ctx, index.places[taken.axes[0] or 0], len(taken.left))
     if op.name == "expand" and ctx.builder.ops[args[0]].shape == shape:
         return args[0]
+    if op.name != "expand":  # axes of one element that no argument has are in none of them
+        shape = broadcast([ctx.builder.ops[arg].shape for arg in args])
     return ctx.builder.add(Op(op.name, tuple(args), op.dtype, shape, op.attr, op.label, op.span))
 
 

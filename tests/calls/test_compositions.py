@@ -23,6 +23,10 @@ def added(target: Array, index: Array, value: Array) -> Array:
     return found
 
 
+def stacked(x: Array, axis: int) -> Array:
+    return np.stack([x, -x], axis)
+
+
 ROWS, INDEX = some(6, 8), np.array([1, 0, 5, 2, -1, 0, 4, 3])
 SHORTS = some(8, dtype="int16")
 
@@ -147,6 +151,18 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Array], tuple[Array, ...]]] = {
         "out = x[i, j, i]",
         lambda x, i, j: np.zeros((), "float32"),
         (some(3, 1, 8), np.array(1), np.array(2)),
+    ),
+    "stacks of stacks of one element, at computed places of computed places": (
+        "let s = stack(x, -x, axis=1); let t = stack(s, -s, axis=0)[i % 1];"
+        "out = stack(t, -t, axis=0)[i % 1, j % 2, k % 2]",
+        lambda x, i, j, k: stacked(stacked(stacked(x, 1), 0)[i % 1], 0)[i % 1, j % 2, k % 2],
+        (SHORTS[:1], INDEX, INDEX[:2, None], np.array(4)),
+    ),
+    "the same beside another axis": (
+        "let s = stack(x, -x, axis=1); let t = stack(s, -s, axis=1)[i % 1];"
+        "out = stack(t, -t, axis=1)[j % 2, i % 2, j % 2]",
+        lambda x, i, j: stacked(stacked(stacked(x, 1), 1)[i % 1], 1)[j % 2, i % 2, j % 2],
+        (SHORTS[:1], INDEX, INDEX[:2, None]),
     ),
 }
 
