@@ -155,7 +155,7 @@ def _bytes(entry: Entry, parameter: Parameter) -> int:
 def count(request: pytest.FixtureRequest) -> int:
     """How many layouts of each program are tried."""
     wanted: int | None = request.config.getoption("--fuzz")
-    return 3 * STEPS if wanted is None else wanted
+    return 4 * STEPS if wanted is None else wanted
 
 
 @pytest.fixture
