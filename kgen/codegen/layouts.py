@@ -75,7 +75,8 @@ def index_decomposition(
     rest = index
     for d in range(min(max(wanted) + 1, rank - 1)):
         extent, magic, shift = (member(f"{prefix}{name}", d, rank - 1) for name in ("extent", "magic", "shift"))
-        lines.append(f"const {unsigned} {quotient_name}{d} = ({multiply}({rest}, {magic}) + {rest}) >> {shift};")
+        bare = rest[1:-1] if rest.startswith("(") and ")" not in rest[:-1] else rest
+        lines.append(f"const {unsigned} {quotient_name}{d} = ({multiply}({bare}, {magic}) + {rest}) >> {shift};")
         coordinate(d, f"{rest} - {quotient_name}{d} * {extent}")
         rest = f"{quotient_name}{d}"
     coordinate(rank - 1, rest)

@@ -49,3 +49,10 @@ def test_results(width: int) -> None:
     a = chosen.integers(1, 4, (rows, width)).astype(np.float32)
     b = chosen.integers(1, 4, (width, rows)).astype(np.float32).T
     assert np.array_equal(kgen.jit(TEXT)(a, b), a * b / (a * b).sum(axis=1, keepdims=True))
+
+
+def test_a_thread_that_has_a_row_counts_its_elements_from_zero() -> None:
+    """``c_row[j * step]``, not ``c_row[(0 + j) * step]``."""
+    a, c = kgen.spec((256, 49, 613, 4), "f32"), kgen.spec((256, 49, 613, 4), "bf16", (120148, 613, 1, 30037))
+    text = kgen.jit("out = a * c - sum(a * c, axis=3, keepdims=true)").source(a, c)
+    assert "c_vec.at[j] = c_row[j * layout.c_step];" in text

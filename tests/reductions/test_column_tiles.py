@@ -172,3 +172,12 @@ def test_runs_at_odd_addresses(dtype: str, split: bool) -> None:
                 strides,
                 first,
             )
+
+
+def test_one_column_a_thread() -> None:
+    """Rows that no group divides: a run is one pack, other operands are elements, and no loop has one step."""
+    a, b = kgen.spec((4097, 511), "f32", (1, 4097)), kgen.spec((4097, 511), "f32")
+    text = kgen.jit("out = max(a * b, axis=1)").source(a, b)
+    for part in ("const auto b_vec = ", "b_vec.at[u]", "a_in[u]"):
+        assert part in text
+    assert not re.search(r"j < 1;|\[1\]", text.split("// --- Host code")[0])

@@ -50,7 +50,7 @@ class Batch:
         if is_whole:
             first = "down" if operands.schedule.index_bits == 32 else "(long long)down"
             place = f"min({first} + u * {step}, layout.height - 1)" if step > 1 else "u"
-        many, run = has_many(operands.schedule), "" if is_whole else "e"
+        many, run = operands.schedule.group > 1, "" if is_whole else "e"
         return Batch(ColumnPlaces(operands, place, many, uses), ColumnPlaces(operands, run, many, uses), count)
 
     @property
@@ -73,12 +73,16 @@ class Batch:
 
     def element(self, access: int) -> str:
         if self.is_run(access):
-            return f"{names.vector(self.operands.labels[access])}[j].at[u]"
+            return f"{names.vector(self.operands.labels[access])}{'[j]' if self.places.many else ''}.at[u]"
         return self.name(access) + ("" if self.is_one(access) else ".at[j]")
 
     def is_one(self, access: int) -> bool:
         """Whether a thread reads one element for all of its columns."""
         return self.operands.planned(access).kind == "row" or not self.places.many
+
+    def arrays(self, accesses: Sequence[int]) -> tuple[Declared, ...]:
+        """What loops fill; the run of a thread's one column is declared where it is read."""
+        return tuple(self.declared(a) for a in accesses if self.count > 1 and (self.places.many or not self.is_run(a)))
 
     def declared(self, access: int) -> Declared:
         if self.is_run(access):
@@ -103,8 +107,10 @@ class Batch:
 
     def load_run(self, access: int) -> Read:
         name, base = names.vector(self.operands.labels[access]), self.run.base_of(access)
-        place = f"{base} + {self.run.along(access, 'j')}"
-        return Read(f"{name}[j]", value=self.operands.load_of_run(access, self.count, place))
+        j = "j" if self.places.many else ""
+        place = " + ".join(term for term in (base, self.run.along(access, j)) if term)
+        value = self.operands.load_of_run(access, self.count, place)
+        return Read(f"{name}[j]" if j else f"const auto {name}", value=value)
 
     def coordinates(self, places: ColumnPlaces | None = None, above: Sequence[str] = ()) -> tuple[str, ...]:
         """Lines of coordinates that the latest text reads at ``places``; of one element, without those ``above``."""
@@ -139,7 +145,7 @@ class ColumnKernel:
     @property
     def j(self) -> str:
         """The index of a column in arrays."""
-        return "[j]" if has_many(self.schedule) else ""
+        return "[j]" if self.schedule.group > 1 else ""
 
     @property
     def lanes(self) -> int:
@@ -167,7 +173,7 @@ class ColumnKernel:
             lanes=self.lanes,
             rows=schedule.rows,
             group=schedule.group,
-            many=has_many(schedule),
+            many=schedule.group > 1,
             is_64bit=schedule.index_bits == 64,
             split=schedule.split,
             layout=self.facts.layout("columns"),
@@ -240,7 +246,7 @@ class ColumnKernel:
         call = calls.call(function)
         return ReadContext(
             count,
-            tuple(map(batch.declared, accesses)) if count > 1 else (),
+            batch.arrays(accesses),
             runs,
             run_coordinates,
             coordinates,
@@ -335,11 +341,6 @@ class ColumnKernel:
 def transposes(schedule: RowSchedule) -> bool:
     """Whether some operand is transposed in registers, so that threads take runs of consecutive elements."""
     return any(t.kind == "transposed" for t in schedule.accesses)
-
-
-def has_many(schedule: RowSchedule) -> bool:
-    """Whether a thread's columns are in packs and arrays: several, or runs of each."""
-    return schedule.group > 1 or transposes(schedule)
 
 
 def column_schedule(schedule: RowSchedule) -> ColumnSchedule:

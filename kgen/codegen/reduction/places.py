@@ -116,6 +116,8 @@ class RowPlaces:
                 return "0"
             if self.operands.is_grouped(access) or self.operands.planned(access).kind == "spaced":
                 return self.plus(j)
+            if self.at == "0":
+                return f"{j} * {steps[0]}" if j else "0"
             return f"({self.at}{plus}) * {steps[0]}" if j else f"{self.at} * {steps[0]}"
         if access in schedule.dense:
             return self.plus(j)
