@@ -109,6 +109,7 @@ class Fuser:
         self.read = _read(self.ops)
         self.stored = orders.stored
         self.fills = orders.fills
+        self.filling = frozenset[int]().union(*orders.fills.values())
 
     def kernels(self, stores: Sequence[int]) -> list[FusedKernel]:
         """The kernels for these stores and for the buffers that they need, in order.
@@ -151,7 +152,7 @@ class Fuser:
         program, or an output that is updated after, shares none with updates: a kernel between them may read what they
         update."""
         units: list[Unit] = []
-        alike: dict[tuple[Shape, int, int | None, bool], list[int]] = {}
+        alike: dict[tuple[Shape, int, int | None, bool, bool], list[int]] = {}
         refills = any(self.stored.values())
         together: dict[KernelSpace, list[int]] = {}
         for store in stores:
@@ -159,7 +160,7 @@ class Fuser:
             if read is not None and store not in merged:
                 reads = read if self.separates else 0
                 late = refills and self._updates_argument(store)
-                key = (self.ops[store].shape, reads, self.refilled(store), late)
+                key = (self.ops[store].shape, reads, self.refilled(store), store in self.filling, late)
                 alike.setdefault(key, []).append(store)
                 continue
             body = self.builder.alone(store, separate=store in separate)

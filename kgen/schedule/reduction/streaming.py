@@ -24,6 +24,7 @@ def streaming_accesses(
         and not facts.step.accesses[i].writes
         and group > 1
         and accesses[i].kind == "vector"
+        and accesses[i].restrict
         and accesses[i].alignment == group * facts.itemsizes[i] == facts.target.vector_bytes
         and (short or facts.itemsizes[i] >= 4)
     ]
