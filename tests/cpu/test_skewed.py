@@ -90,6 +90,17 @@ def test_what_is_taken(dtypes: tuple[str, str], strides: tuple[tuple[int, int], 
     assert "funnel_shift" not in kernel.source(a, b)
 
 
+@pytest.mark.parametrize(
+    ("shape", "strides"), [((16383, 1), (1, 1)), (LARGE, (32766, 2)), ((16383,), (1,)), (LARGE, (16383, 1))]
+)
+def test_no_third_operand(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    """One element a row has no place in such text; others have not been measured."""
+    a, b, c = spec(LARGE, "float16"), spec(LARGE, "float16", TURNED), spec(shape, "float16", strides)
+    assert "skewed" not in kgen.jit("out = a + b + c").source(a, b, c)
+    assert "skewed" not in kgen.jit("inout a\na = a + b + c").source(a, b, c)
+    assert "skewed_2d" in kgen.jit("out = a + b + c").source(a, b, spec((1, 1), "float16"))
+
+
 def test_large_only() -> None:
     """Tiles at the ends move element by element; and more than 32 bits for offsets take more instructions."""
     for side, is_skewed in ((8191, False), (8193, True), (40001, False)):

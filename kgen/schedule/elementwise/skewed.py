@@ -30,7 +30,7 @@ def skewed(facts: Facts) -> Choice | None:
         return None
     space = second_first(facts.space, second, min(transposed))
     schedule = by_groups(facts, "skewed", space, facts.target.vector_bytes // SIZE, transposed)
-    if schedule.anchor is None or not _fits(schedule):
+    if schedule.anchor is None or not _fits(facts.step, schedule):
         return None
     width, height = SKEWED_TILE
     name = listed([facts.names[i] for i in transposed])
@@ -47,15 +47,16 @@ def _is_simple(step: Step) -> bool:
     return all(t.is_float and t.size == SIZE for t in dtypes) and arithmetic(step) <= FEW
 
 
-def _fits(schedule: Schedule) -> bool:
+def _fits(step: Step, schedule: Schedule) -> bool:
     """Whether all operands but single elements are an output and an input in groups that begin alike, and the input
     that lies across, whose rows begin anywhere; and whether 32 bits suffice: with 64, it takes more instructions.
     """
-    accesses = [t for t in schedule.accesses if t.kind != "scalar"]
-    aligned = [t.kind for t in accesses if t.alignment == SIZE * schedule.group]
-    if schedule.index_bits != 32 or aligned != ["vector", "vector"]:
-        return False
-    return [t.kind for t in accesses if t.alignment == SIZE] == ["transposed"]
+    accesses = zip(schedule.accesses, step.accesses, strict=True)
+    found = sorted((t.kind, t.alignment // SIZE, a.reads, a.writes) for t, a in accesses if t.kind != "scalar")
+    across, group = ("transposed", 1, True, False), schedule.group
+    return schedule.index_bits == 32 and found == [
+        across, ("vector", group, False, True), ("vector", group, True, False)
+    ]  # fmt: skip
 
 
 def skewed_walk(facts: Facts, choice: Choice) -> Walk:
