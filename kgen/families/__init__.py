@@ -42,7 +42,7 @@ NAMES = (*REDUCING, *ELEMENTWISE, "horizontal")
 
 @cache
 def family(name: str) -> Family[Any, Any]:
-    """A family, imported when it is first asked for: a dense program needs two of fifteen."""
+    """A family, imported when it is first asked for: a dense program needs two."""
     found: Family[Any, Any] = import_module(f"{__name__}.{name}").FAMILY
     return found
 

@@ -41,7 +41,7 @@ def _value(field: Field, type_: str, length: str) -> str | None:
         return f"({type_}){c(values[0])}"
     alike = [_from(value, d) for d, value in enumerate(values)]
     first = sum(one == alike[0] for one in alike)
-    if len(values) == 1 or first == len(values):
+    if first == len(values):
         return f"({type_}){c(alike[0] if len(values) > 1 else values[0])}"
     if alike != [alike[0]] * first + [alike[-1]] * (len(values) - first):
         return None

@@ -8,6 +8,7 @@ import pytest
 
 import kgen
 from kgen import KgenError
+from tests.codegen.bare import bare
 from tests.fuzz.generate import generate
 from tests.fuzz.reductions import generate as generate_reduction
 from tests.snapshots.cases import CASES, Case
@@ -132,7 +133,7 @@ def test_one_column_a_thread() -> None:
     x = kgen.spec((300, 1001), "f32")
     text = kgen.jit("s = sum(x, axis=0)\nm = max(x, axis=0)", name="k").source(x)
     assert "threads across columns, " in text
-    kernel = text.partition("__launch_bounds__")[2].partition("\n}\n")[0]
+    kernel = bare(text.partition("__launch_bounds__")[2].partition("// --- Host code")[0])
     assert "sum_acc" in kernel
     assert not any(text in kernel for text in ("j < 1;", "[1];"))
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 import kgen
+from kgen.schedule.elementwise.box_banks import row_pitch
+from kgen.schedule.elementwise.box_shapes import pitch
 
 
 def test_short_odd_rows() -> None:
@@ -17,6 +21,15 @@ def test_short_odd_rows() -> None:
     (step,) = kernel.explain(a, b).steps
     assert step.kernel.startswith("boxes")
     np.testing.assert_array_equal(kernel(a, b), a * b + a)
+
+
+def test_rows_in_shared_memory_are_as_long_as_there_is_room_for() -> None:
+    """Bank conflicts are avoided within the memory of a block."""
+    for box, size, groups in product(((64, 8), (28, 64), (7, 128)), (1, 2, 4), ((1, 1), (4, 1), (1, 4))):
+        usual = pitch(box[0], size)
+        for spare in (0, 1, 4):
+            assert row_pitch(box, size, groups, (1, 0), spare) <= usual + spare
+    assert [row_pitch((64, 8), 4, (1, 1), (1, 0), spare) for spare in (0, 8)] == [65, 68]
 
 
 def test_unaligned_input() -> None:

@@ -101,6 +101,20 @@ def test_no_third_operand(shape: tuple[int, ...], strides: tuple[int, ...]) -> N
     assert "skewed_2d" in kgen.jit("out = a + b + c").source(a, b, spec((1, 1), "float16"))
 
 
+@pytest.mark.parametrize("text", ["out = tanh(a) + exp(b)", "out = a + b + cast<f16>(index(0))"])
+def test_not_what_computes_more(text: str) -> None:
+    """Registers are for operands in flight; and a thread does not count its rows."""
+    a, b = (spec(LARGE, "float16", s) for s in ((16383, 1), TURNED))
+    assert not kgen.jit(text).explain(a, b).steps[0].kernel.startswith("skewed")
+
+
+@pytest.mark.usefixtures("tiles")
+def test_two_dimensions_only() -> None:
+    a = numbers(3 * 301 * 451, np.float16).reshape(3, 301, 451)
+    b = numbers(3 * 301 * 451, np.float16, 5).reshape(3, 451, 301).swapaxes(1, 2)
+    np.testing.assert_array_equal(kgen.jit("out = a - b", device="cpu")(a, b), a - b)
+
+
 def test_large_only() -> None:
     """Tiles at the ends move element by element; and more than 32 bits for offsets take more instructions."""
     for side, is_skewed in ((8191, False), (8193, True), (40001, False)):

@@ -59,6 +59,7 @@ def test_unaligned_runs_and_columns() -> None:
     assert np.array_equal(s, (a * b).sum(0))
     assert np.array_equal(p, (a * b).argmax(0))
     assert "tiles: " in str(kernel.explain(a, b))
+    assert "load_shifted_run" not in kernel.source(a, b)  # of words, each of which is one access
 
 
 @pytest.mark.parametrize("shape", [(2, 100, 256), (5, 36, 256)], ids=str)
@@ -119,6 +120,13 @@ def test_runs_are_as_aligned_as_their_length_allows(height: int, alignment: int)
     with forced(both(AS_MANY, BY_COLUMNS)):
         text = kernel.source(a, a.reshape(3, 1001, height).swapaxes(1, 2))
     assert f"const Pack<float, {height}, {alignment}>*>(b_column" in text
+
+
+def test_runs_of_two_bytes_are_one_access() -> None:
+    a = np.zeros((3, 2, 1001), np.uint8)
+    with forced(both(AS_MANY, BY_COLUMNS)):
+        text = kgen.jit("out = max(a + b, axis=1)").source(a, a.reshape(3, 1001, 2).swapaxes(1, 2))
+    assert "const Pack<unsigned char, 2, 2>*>(b_column" in text
 
 
 def test_every_way_has_the_same_bits() -> None:

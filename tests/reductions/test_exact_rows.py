@@ -37,6 +37,15 @@ def test_a_length_that_nothing_reads_is_not_passed() -> None:
     assert "width" not in kgen.jit("y = x - max(x, axis=-1, keepdims=true)").source(x).split("Launch:")[0]
 
 
+@pytest.mark.parametrize("reduction", ["mean", "var", "std"])
+def test_a_length_that_a_reduction_divides_by_is_passed(reduction: str) -> None:
+    x = np.random.default_rng(0).standard_normal((33, 512)).astype(np.float16)
+    kernel = kgen.jit(f"y = x - {reduction}(x, axis=-1, keepdims=true)", device="cpu")
+    assert "// Rows of 512 elements" in kernel.source(x)
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(kernel(x), wide - getattr(wide, reduction)(axis=-1, keepdims=True), atol=4e-3)
+
+
 def test_in_place() -> None:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((33, 512)).astype(np.float16)

@@ -77,9 +77,8 @@ def counted_along(schedule: Schedule) -> list[Expr]:
             return [_row_groups(schedule), *whole[1:]]
         case "tiled" | "skewed":
             width, height = tile_sides(schedule)
-            before = (
-                SECTOR // 2 if schedule.template == "skewed" else 0
-            )  # a sector of halves ahead of the first elements
+            # A row of a skewed kernel begins up to a sector of halves behind its first tile.
+            before = SECTOR // 2 if schedule.template == "skewed" else 0
             return [ceil_div(whole[0] + before, width), ceil_div(whole[1], height), *whole[2:]]
         case _:
             return whole
