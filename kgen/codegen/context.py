@@ -56,6 +56,10 @@ class KernelHead:
     parameters: tuple[str, ...]
     block: int
 
+    @property
+    def starts_next(self) -> bool:
+        return True
+
 
 class KernelText(Protocol):
     """What the context of every kernel has."""
@@ -67,8 +71,8 @@ class KernelText(Protocol):
     def name(self) -> str: ...
 
     @property
-    def block(self) -> int:
-        """Threads per block."""
+    def starts_next(self) -> bool:
+        """Whether it lets the next kernel start before its own blocks have ended."""
         ...
 
 
@@ -91,15 +95,8 @@ class ModuleContext:
 
 @dataclass(frozen=True, slots=True)
 class FileContext:
-    """``file``: what the file begins with; ``sets``: its parts, or the file itself.  ``helpers``: texts of functions.
-
-    Blocks of ``small_block`` threads let the next kernel start only by their end; those of up to ``small_row_block``
-    threads that reduce rows, where there are more than ``few_blocks``.
-    """
+    """``file``: what the file begins with; ``sets``: its parts, or the file itself.  ``helpers``: functions' texts."""
 
     file: ModuleContext
     helpers: tuple[str, ...]
     sets: tuple[ModuleContext, ...]
-    small_block: int
-    small_row_block: int
-    few_blocks: int

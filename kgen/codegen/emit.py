@@ -16,7 +16,7 @@ from kgen.codegen.context import ElementContext, FileContext, ModuleContext
 from kgen.codegen.element import Element
 from kgen.codegen.element_function import ElementUse, write_element
 from kgen.codegen.family import FamilyOf, Unit, Written
-from kgen.codegen.helpers import ARRAY_SHAPE, FEW_BLOCKS, OVERLAP, SMALL_BLOCK, SMALL_ROW_BLOCK, helper_texts, in_order
+from kgen.codegen.helpers import ARRAY_SHAPE, OVERLAP, helper_texts, in_order
 from kgen.codegen.kernels import Entry
 from kgen.codegen.layouts import labels_of
 from kgen.codegen.lines import wrapped
@@ -25,9 +25,6 @@ from kgen.codegen.templates import environment
 from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.schedule import Schedule
-
-#: Kernels that reduce along rows.
-ROWS = "reduction/row_reduce.cu.j2"
 
 
 def emit(
@@ -96,7 +93,7 @@ def text_of_sets(base: str, banner: Sequence[str], sets: Sequence[ModuleContext]
 
 def _rendered(file: ModuleContext, sets: Sequence[ModuleContext]) -> str:
     texts = tuple(text.rstrip() for text in helper_texts(file.helpers))
-    context = FileContext(file, texts, tuple(sets), SMALL_BLOCK, SMALL_ROW_BLOCK, FEW_BLOCKS)
+    context = FileContext(file, texts, tuple(sets))
     return wrapped(environment().get_template("module.cu.j2").render(m=context))
 
 
@@ -105,8 +102,7 @@ def _context(lines: Sequence[str], namespace: str, functions: _Functions, kernel
     movers = dict.fromkeys(helper for k in kernels for helper in k.movers)
     if any(p.kind == "shape" for k in kernels for p in k.parameters.known):
         movers[ARRAY_SHAPE] = None
-    starts_next = any(k.context.block > SMALL_BLOCK or k.context.template == ROWS for k in kernels)
-    overlap = OVERLAP if starts_next else OVERLAP[:1]
+    overlap = OVERLAP if any(k.context.starts_next for k in kernels) else OVERLAP[:1]
     helpers = [*overlap, *in_order(movers, functions.helpers)]
     return ModuleContext(
         banner=tuple(names.comment(line) for line in lines),

@@ -52,10 +52,6 @@ def _per_width(*names: str, suffixes: str) -> list[Helper]:
 
 #: What every kernel calls before it accesses global memory, and at its end.
 OVERLAP = ("wait_for_earlier_kernels", "let_next_kernel_start")
-#: Blocks of so many threads only wait: the call at the end would take a fifth of their speed (*Kernels that overlap*).
-SMALL_BLOCK = 64
-#: The same of blocks that reduce rows, where there are more of them than so many (*Short rows: blocks of 128 threads*).
-SMALL_ROW_BLOCK, FEW_BLOCKS = 128, 132
 
 #: Helpers that templates call; element functions call the others.
 FIND_COORDINATES, OFFSET_OF, IS_RUN = "find_coordinates", "offset_of", "is_run"

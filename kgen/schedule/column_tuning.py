@@ -11,6 +11,9 @@ class Columns:
 
     #: Threads per block.
     block: int = 256
+    #: Blocks of so many threads let the next kernel start only by their end: the call would take a fifth of their speed
+    #: (*Kernels that overlap*).
+    small_block: int = 64
     #: Threads across columns at least, where there are few elements (*Thread mappings of few elements*).
     fewest_lanes: int = 4
     #: With fewer columns than this, another family is faster.

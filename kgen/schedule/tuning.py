@@ -186,6 +186,10 @@ class Rows:
     #: Threads per block where a warp or less takes a row (`Short rows: blocks of 128 threads`): small blocks balance
     #: the load better, smaller ones begin too slowly (8192 rows of 512 bfloat16 3.16 us, 3.81 with 64, 3.26 with 256).
     short_block: int = 128
+    #: Blocks of so many threads let the next kernel start early only where there is at most one for each of an H200's
+    #: 132 SMs (`Short rows: blocks of 128 threads`).
+    small_block: int = 128
+    few_blocks: int = 132
     #: Blocks of several rows get more threads until they move so many bytes, because a device starts blocks at a
     #: limited rate (sums of 128 bfloat16 0.82 with 2 KiB per block, 1.03 with 4 KiB; of 144 0.93 with 2.25 KiB).
     block_bytes: int = 3 << 10

@@ -9,6 +9,7 @@ import pytest
 import kgen
 from kgen.schedule.reduction.thread_mapping import RowDemand, filled, in_powers, map_row, one_row_mapping
 from tests.codegen.bare import bare
+from tests.forced import forced
 
 SUM = "out = sum(x, axis=-1)"
 SOFTMAX = "let e = exp(x - max(x, axis=-1, keepdims=true))\nout = e / sum(e, axis=-1, keepdims=true)"
@@ -134,3 +135,15 @@ def test_the_next_kernel_starts_early_where_blocks_are_few() -> None:
     assert early in few
     assert "let_next_kernel_start();" in always
     assert "gridDim.x <= 132" not in always
+
+
+def test_the_tuning_says_which_kernels_start_the_next_early() -> None:
+    """A device with more SMs has more blocks that count as few; small blocks of columns make no call."""
+    early, call = "if (gridDim.x <= 160) { let_next_kernel_start(); }", "let_next_kernel_start"
+    with forced({"rows": {"few_blocks": 160}}):
+        assert early in bare(kgen.jit(SUM).source(kgen.spec((300, 512), "bf16"), arch="sm_90"))
+    columns = "out = sum(x, axis=0)"
+    for small, calls in ((0, 1), (1024, 0)):
+        with forced({"columns": {"small_block": small}}):
+            text = kgen.jit(columns).source(kgen.spec((300, 512), "bf16"), arch="sm_90")
+        assert text.count(f"    {call}();") == text.count(f"void {call}()") == calls

@@ -303,3 +303,4 @@ class EntryContext:
     call: tuple[str, ...]
 
     template = "entry.cu.j2"
+    starts_next = False  # the function template does

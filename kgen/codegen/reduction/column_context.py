@@ -7,6 +7,13 @@ from kgen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnHead(ReductionHead):
+    """What the contexts of columns begin with.  ``starts_next``: false of small blocks, which only end."""
+
+    starts_next: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnState:
     """The variables that a reduction accumulates in, for each column.
 
@@ -63,7 +70,7 @@ class SingleContext:
 
 
 @dataclass(frozen=True, slots=True)
-class NarrowContext(ReductionHead):
+class NarrowContext(ColumnHead):
     """A kernel whose vectors go across rows of few columns, ``rows`` of them side by side.
 
     A block reads ``down`` rows by one vector of ``group`` elements a thread.  ``single``: what is done with an element
@@ -94,7 +101,7 @@ class NarrowContext(ReductionHead):
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnContext(ReductionHead):
+class ColumnContext(ColumnHead):
     """A kernel whose threads go across columns: rows that lie side by side in memory.
 
     A thread has ``group`` columns, from ``column`` on, where ``live`` holds; ``many``: in packs and arrays.  ``apart``:
@@ -165,7 +172,7 @@ class ResidentFinal:
 
 
 @dataclass(frozen=True, slots=True)
-class ResidentContext(ReductionHead):
+class ResidentContext(ColumnHead):
     """A kernel with register-resident columns.
 
     ``checks_last``: rounds check only a thread's last element of each column against the column's end; loads check all.

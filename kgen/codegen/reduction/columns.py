@@ -161,14 +161,14 @@ class ColumnKernel:
         anywhere = (i for i in range(len(schedule.accesses)) if self.places.base_of(i) in used)
         accumulators = [mine for mine, _ in self.states.values()]
         pointers = self.places.starts(sorted({*reads_of(function), *anywhere}))
-        reads = tuple(self.reading(count, function) for count in self.counts)
-        ahead = tuning.results_ahead
+        reads, ahead = tuple(self.reading(count, function) for count in self.counts), tuning.results_ahead
         context = ColumnContext(
             template="reduction/column_reduce.cu.j2",
             name=self.facts.name,
             comment=self.comment(),
             parameters=tuple(self.facts.parameters),
             block=schedule.block,
+            starts_next=schedule.block > tuning.small_block,
             threads=schedule.threads,
             lanes=self.lanes,
             rows=schedule.rows,

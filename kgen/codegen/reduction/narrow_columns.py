@@ -118,6 +118,7 @@ class NarrowKernel(ColumnKernel):
             comment=self.comment(),
             parameters=tuple(self.facts.parameters),
             block=schedule.block,
+            starts_next=schedule.block > tuning.small_block,
             blocks_per_sm=schedule.blocks_per_sm,
             rows=schedule.rows,
             down=schedule.down,

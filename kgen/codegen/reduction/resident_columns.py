@@ -166,6 +166,7 @@ class ResidentColumnKernel:
             comment=self.comment(),
             parameters=tuple(self.facts.parameters),
             block=schedule.block,
+            starts_next=schedule.block > schedule.target.tuning.columns.small_block,
             threads=schedule.threads,
             lanes=self.lanes,
             rows=schedule.rows,

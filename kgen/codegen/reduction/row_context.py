@@ -277,6 +277,7 @@ class RowsContext(ReductionHead):
     ``halves``: computes them from what was loaded, ahead of the rounds.  ``order``: in which floats
     are added, where more threads share a row.
     ``prefetched``: the arguments of prefetches of a row that follows by ``rows_ahead`` times ``gridDim.x``.
+    ``few_blocks``: the next kernel starts early only where there are at most so many blocks.
     """
 
     blocks_per_sm: int
@@ -333,6 +334,7 @@ class RowsContext(ReductionHead):
     prefetched: tuple[str, ...] = ()
     rows_ahead: str = ""
     order: Order | None = None
+    few_blocks: int | None = None
 
     @property
     def in_one_segment(self) -> bool:

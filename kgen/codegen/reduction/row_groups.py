@@ -140,6 +140,12 @@ def blocks_per_sm(schedule: RowSchedule, *, halves: bool = False) -> int:
     return max(threads // schedule.block, 1)
 
 
+def few_blocks(schedule: RowSchedule) -> int | None:
+    """Small blocks let the next kernel start early only where there are at most so many; None: of larger blocks."""
+    tuning = schedule.target.tuning.rows
+    return tuning.few_blocks if schedule.block <= tuning.small_block else None
+
+
 def _reads_gaps_behind_others(schedule: RowSchedule) -> bool:
     """Whether each thread has read many elements across rows when it reads rows with gaps."""
     long = schedule.resident >= schedule.target.tuning.staging.crowded_elements

@@ -27,6 +27,7 @@ from kgen.codegen.reduction.row_context import Division, Final, Halves, Persiste
 from kgen.codegen.reduction.row_groups import (
     blocks_per_sm,
     exchange_lanes,
+    few_blocks,
     fills_rows,
     guards_rows,
     is_exact,
@@ -230,6 +231,7 @@ class RowKernel:
             segment_threads=schedule.segment_threads,
             segments=schedule.segments,
             segment=schedule.segment,
+            few_blocks=few_blocks(schedule),
         )
 
     # --- rounds, and the outputs of whole rows --------------------------------------------------------
