@@ -145,9 +145,9 @@ def _spec_of(x: Any) -> Spec:
 
 def _depends_on_axes(kernel: Kernel, specs: list[Spec], params: dict[str, Any]) -> bool:
     """Whether one more axis in front of all arrays might change results."""
-    from kgen.call.inspection import lower_call
+    from kgen.call.inspection import typed_call
 
-    graph = lower_call(kernel._engine, specs, params).specialised.graph
+    graph = typed_call(kernel._engine, specs, params)  # before an axis of one element is nothing to reduce along
     moves = any(isinstance(op.attr, IndexMap) and not op.attr.is_aligned for op in graph.ops)
     places = bool(graph.scattered) or any(op.name in _OF_AXES for op in graph.ops)
     return moves or places or any(o.view is not None for o in graph.operands)

@@ -14,7 +14,9 @@ from kgen.call.outputs import given_outputs
 from kgen.compile_spec import CompileSpec
 from kgen.explain import Explanation
 from kgen.header import UNALIGNED, command_line
+from kgen.ir.graph import Graph
 from kgen.lowering import Lowered
+from kgen.pipeline import ir_after
 from kgen.runtime.backend import arch_here, arch_to_explain, compile_for, usage_for
 from kgen.runtime.cuda.architectures import target_for
 from kgen.runtime.cuda.driver import probe
@@ -24,6 +26,11 @@ from kgen.spec import OpenSpec, Shape, Spec, as_open_shape, c_strides, is_open
 def lower_call(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None = None) -> Lowered:
     """Lower a call on arrays or specs, for aligned arrays and any target; nothing is allocated."""
     return engine.lowering(operands_of(_values(engine, args, named), (), shape))
+
+
+def typed_call(engine: Engine, args: Sequence[Any], named: Mapping[str, Any]) -> Graph:
+    """The typed IR for a call on arrays or specs, before anything is rewritten."""
+    return ir_after(engine.program, operands_of(_values(engine, args, named), (), None), "check")
 
 
 def _values(engine: Engine, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Value]:

@@ -16,12 +16,7 @@ cast to f16 of the widened f16 x     ->  x            (likewise bf16, fp8, and i
 cast to i64 of the float of i16 x    ->  cast x       (and other integers that both the float and the result can hold)
 round x, floor x, ceil x, trunc x    ->  x            (of an integer as a float)
 complex(real z, imag z)              ->  z
-max x, min x, prod x, over one       ->  x            (with keepdims, so that the shape stays)
-sum x, mean x, over one element      ->  x + 0.0      (floats: a sum begins at +0.0)
-sum x, prod x, over one element      ->  x            (integers, as the result's dtype)
-logsumexp x, over one element        ->  x + 0.0      (not of complex numbers: their angles are reduced)
-any x, all x, over one element       ->  x as a bool  (count_nonzero: then as an integer)
-var x, std x, over one element       ->  x - x        (floats; with a correction of 1 and more (x - x) / 0.0)
+a reduction over one element         ->  as in only_element.py
 exp(x - x)                           ->  x - x + 1    (floats: 1 or NaN; softmax over one element)
 e + 0.0, e / e, where e is x - x + 1 ->  e
 """
@@ -30,10 +25,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from kgen.dtypes import FLOAT32, FLOAT64, DType
+from kgen.dtypes import DType
 from kgen.ir.builder import Builder
 from kgen.ir.graph import CastMode, Graph, Op, Reduction
+from kgen.passes.dropped_axes import without_axes
+from kgen.passes.only_element import is_one, is_zero, only_element
 from kgen.passes.rewrite import constant, rewrite
 
 _INT_RIGHT_ZERO = frozenset({"add", "sub", "or", "xor", "shl", "shr"})
@@ -45,7 +43,10 @@ _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 
 
 def identities(kernel: Graph) -> Graph:
-    return rewrite(kernel, _identity)
+    def rule(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
+        return _of_one(kernel, builder, op, args[0]) if op.name == "reduce" else _identity(builder, op, args)
+
+    return rewrite(kernel, rule)
 
 
 def _identity(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
@@ -75,11 +76,9 @@ def _by_name(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
             return _where(builder, op, args)
         case "complex" if args[0].name == "real" and args[1].name == "imag" and args[0].args == args[1].args:
             return args[0].args[0]
-        case "reduce":
-            return _of_one(builder, op, args[0])
         case "neg" | "not" if args[0].name == op.name:
             return args[0].args[0]
-        case "div" if op.args[0] == op.args[1] and _is_one(builder, args[0]):
+        case "div" if op.args[0] == op.args[1] and is_one(builder, args[0]):
             return op.args[0]
         case "div" | "floordiv" if op.dtype.is_float:
             return _division(builder, op, constant(args[1]))
@@ -91,7 +90,7 @@ def _by_name(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
 def _function(builder: Builder, op: Op, arg: Op) -> int | None:
     """``exp`` of zero, or the rounding of what is an integer."""
     if op.name == "exp":
-        if not _is_zero(builder, arg):
+        if not is_zero(builder, arg):
             return None
         return builder.op("add", (op.args[0], builder.const(1.0, op.dtype)), shape=op.shape)
     return op.args[0] if arg.name == "cast" and builder.ops[arg.args[0]].dtype.is_int else None
@@ -173,61 +172,14 @@ def _division(builder: Builder, op: Op, divisor: bool | int | float | None) -> i
     return builder.op("mul", (op.args[0], reciprocal), shape=op.shape)
 
 
-def _of_one(builder: Builder, op: Op, arg: Op) -> int | None:
+def _of_one(kernel: Graph, builder: Builder, op: Op, arg: Op) -> int | None:
     """A reduction over axes of one element."""
     attr = op.attr
     assert isinstance(attr, Reduction)
-    if op.shape != arg.shape:
+    if any(arg.shape[axis] != 1 for axis in attr.axes):
         return None
-    if attr.kind in ("any", "all", "count_nonzero"):
-        return _truth(builder, op, arg)
-    if attr.kind in ("sum", "prod") and op.dtype.is_int:
-        return _converted(builder, op, op.args[0])
-    if op.dtype is not arg.dtype:
-        return None
-    if attr.kind in ("var", "std") and op.dtype in (FLOAT32, FLOAT64):
-        zero = builder.op("sub", (op.args[0], op.args[0]), shape=op.shape)
-        if attr.correction < 1:
-            return zero
-        return builder.op("div", (zero, builder.const(0.0, op.dtype)), shape=op.shape)
-    if attr.kind in ("min", "max", "prod"):
-        return op.args[0]
-    if attr.kind not in ("sum", "mean", "logsumexp") or not op.dtype.is_float:
-        return None
-    if attr.kind != "logsumexp" and _is_one(builder, arg):
-        return op.args[0]
-    return builder.op("add", (op.args[0], builder.const(0.0, op.dtype)), shape=op.shape)
-
-
-def _truth(builder: Builder, op: Op, arg: Op) -> int | None:
-    """Whether an element is not 0, as a bool or as an integer."""
-    if arg.dtype.is_complex or arg.dtype.is_narrow:
-        return None
-    found = op.args[0]
-    if not arg.dtype.is_bool:
-        found = builder.op("ne", (found, builder.const(0, arg.dtype)), shape=op.shape)
-    return _converted(builder, op, found)
-
-
-def _converted(builder: Builder, op: Op, found: int) -> int:
-    """A bool or an integer in the dtype of an op, which has all its values."""
-    if builder.ops[found].dtype is op.dtype:
-        return found
-    return builder.op("cast", (found,), dtype=op.dtype, shape=op.shape, attr=CastMode("rz", False))
-
-
-def _is_zero(builder: Builder, op: Op) -> bool:
-    """Whether this is ``x - x``: zero, or NaN."""
-    if op.name != "sub" or not op.dtype.is_float:
-        return False
-    a, b = (builder.ops[n] for n in op.args)
-    cast_alike = a.name == b.name == "cast" and (a.args, a.attr, a.dtype) == (b.args, b.attr, b.dtype)
-    return op.args[0] == op.args[1] or cast_alike
-
-
-def _is_one(builder: Builder, op: Op) -> bool:
-    """Whether this is ``x - x + 1``: one, or NaN."""
-    return op.name == "add" and constant(builder.ops[op.args[1]]) == 1 and _is_zero(builder, builder.ops[op.args[0]])
+    value = op.args[0] if op.shape == arg.shape else without_axes(kernel, builder, op.args[0], attr.axes)
+    return None if value is None else only_element(builder, replace(op, args=(value,)), builder.ops[value])
 
 
 def _where(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:

@@ -38,6 +38,14 @@ def test_jit_and_vmap(axpy: Any) -> None:
     np.testing.assert_array_equal(axpy(integers(0, 3), integers(3)), np.empty((0, 3)))
 
 
+def test_batches_of_axes_of_one_element() -> None:
+    """That there is nothing to reduce in an element of the batch does not make the batch something to reduce."""
+    x = integers(5, 1, 3)
+    for text in ("out = max(x, axis=0, keepdims=true)", "out = max(x, axis=0)", "out = norm(x, axis=0)"):
+        op = kgen.jax.op(text)
+        np.testing.assert_array_equal(jax.vmap(op)(x), np.stack([op(one) for one in x]))
+
+
 def test_reductions_and_updates() -> None:
     """Reductions see each element of a batch by itself; what is updated in place is a result."""
     step = kgen.jax.op("inout p; param on: bool = true; let m = max(p); p = on ? p - m : p; total = sum(g, axis=0)")

@@ -48,7 +48,7 @@ def test_any_number_of_columns(columns: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "int8"])
-@pytest.mark.parametrize("shape", [(1, 6_001_001), (3, 6_001_001), (1201, 2, 5001), (20011, 3, 251)])
+@pytest.mark.parametrize("shape", [(3, 6_001_001), (1201, 2, 5001), (20011, 3, 251)])
 def test_columns_apart(shape: tuple[int, ...], dtype: str) -> None:
     """A thread takes several columns of few bytes, which are not neighbours; the last ones of some threads are none."""
     x, axis = data(shape, dtype), len(shape) - 2
@@ -75,12 +75,12 @@ def test_shared_columns(shape: tuple[int, ...], dtype: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shape", [(4096, 1), (77, 3, 1), (1, 40)])
 def test_rows_of_one_element(kind: str, shape: tuple[int, ...]) -> None:
-    """Threads go across them, with vector loads."""
+    """Nothing is reduced: a kernel without reductions computes each from its element."""
     axis = shape.index(1)
     for dtype in (np.float32, ml_dtypes.bfloat16):
         x = data(shape, dtype)
         kernel = kgen.jit(f"out = {kind}(x, axis={axis})", device="cpu")
-        assert [s.kernel for s in kernel.explain(x).steps] == ["columns"]
+        assert [s.kernel for s in kernel.explain(x).steps] == ["contiguous"]
         found = kernel(x)
         np.testing.assert_allclose(found.astype(float), numpy_result(kind, x, axis), rtol=1e-2, atol=1e-2)
         if kind in ("sum", "max", "argmin", "var"):
