@@ -9,11 +9,12 @@ sides may need no loads.
     %3 = const inf : f32
     %4 = gt %3, %2 : bool      ->    %4 = const true : bool
 
-A quotient by what is 0 or 1 becomes a choice, as divisions by 0 take several times as long as others; and 0 or 1 times
-itself is that.
+A quotient or remainder by what is 0 or 1 becomes a choice, as divisions by 0 take several times as long as others; and
+0 or 1 times itself is that.
 
-    %3 = div %0, %2 : f32      ->    %4 = mul %0, %3 : f32    # %3 = const inf
-                                     %5 = where %1, %0, %4 : f32
+    %3 = div %0, %2 : f32      ->    %5 = div %0, %3 : f32    # %3 = const 1.0
+                                     %6 = div %0, %4 : f32    # %4 = const 0.0
+                                     %7 = where %1, %5, %6 : f32
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ _ARITHMETIC: dict[str, Callable[..., float]] = {
     "min": min, "max": max, "add": operator.add, "sub": operator.sub, "mul": operator.mul,
 }  # fmt: skip
 
+_QUOTIENTS = frozenset({"div", "floordiv", "mod", "fmod"})
 _SWAPPED = {"gt": "lt", "ge": "le"}
 
 
@@ -51,8 +53,9 @@ def ranges(kernel: Graph) -> Graph:
             known.append(_range(made, _of_arguments(builder.ops, known, made)))
         if op.name == "cast" and op.dtype in (FLOAT32, FLOAT64) and args[0].dtype.is_int:
             return _by_32_bits(builder, op, args[0], known[op.args[0]])
-        if op.name in ("div", "mul") and known[op.args[1]] == (0, 1):
-            return _by_zero_or_one(builder, op, args[1])
+        chosen = _by_zero_or_one(builder, op, args[1]) if len(args) == 2 and known[op.args[1]] == (0, 1) else None
+        if chosen is not None:
+            return chosen
         if op.name in ("const", "load", "expand") or op.dtype.is_float or op.dtype.is_complex:
             return None
         found = _range(op, [known[a] for a in op.args])
@@ -89,19 +92,22 @@ def _by_32_bits(builder: Builder, op: Op, argument: Op, found: Range) -> int | N
 
 
 def _by_zero_or_one(builder: Builder, op: Op, second: Op) -> int | None:
-    """A quotient by the float of an integer that is 0 or 1, where ``x / 0`` is ``x * inf``; and such an integer times
+    """A quotient or remainder by the float of an integer that is 0 or 1, as one by each; and such an integer times
     itself.
     """
-    of = op.args[0]
-    if op.name == "mul":
-        return of if op.dtype.is_int and op.args[1] == of else None
+    if op.name == "mul" and op.dtype.is_int:
+        return op.args[0] if op.args[1] == op.args[0] else None
+    if op.name not in _QUOTIENTS or not op.dtype.is_float:
+        return None
     divisor = second.args[0] if second.name == "cast" else op.args[1]
     dtype = builder.ops[divisor].dtype
     if dtype.is_float:
         return None
     is_one = divisor if dtype.is_bool else builder.op("ne", (divisor, builder.const(0, dtype)), dtype=BOOL)
-    infinite = builder.op("mul", (of, builder.const(math.inf, op.dtype)), dtype=op.dtype)
-    return builder.op("where", (is_one, of, infinite), dtype=op.dtype, shape=op.shape)
+    by_one, by_zero = (
+        builder.op(op.name, (op.args[0], builder.const(value, op.dtype)), dtype=op.dtype) for value in (1.0, 0.0)
+    )
+    return builder.op("where", (is_one, by_one, by_zero), dtype=op.dtype, shape=op.shape)
 
 
 def _range(op: Op, args: Sequence[Range]) -> Range:

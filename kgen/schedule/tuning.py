@@ -110,7 +110,7 @@ class Elementwise:
     longest_side: int = 256
     #: From this length of both sides on, halves in two orders take tiles whose rows begin at sectors: those at the ends
     #: move element by element (*Transposes of an odd number of halves: what bounds them*).
-    shortest_skewed_side: int = 8192
+    shortest_skewed_side: int = 12288
     #: Registers (4 bytes each) into which a tiled kernel may load other operands before it waits for the tile.
     prefetch_registers: int = 32
 
