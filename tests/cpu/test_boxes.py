@@ -103,3 +103,15 @@ def test_rows_in_shared_memory() -> None:
     assert kernel.explain(a, b, c).steps[0].kernel == "boxes_256x7_3d"
     assert "__shared__ int b_tile[7][259];" in kernel.source(a, b, c)
     np.testing.assert_array_equal(kernel(a, b, c), np.where(a > b, c, a).astype(np.float32))
+
+
+def test_tiles_that_are_mostly_empty() -> None:
+    """Of four tiles along 196 elements, the last would have four: boxes have none."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 9, (3, 196, 1024)).astype(np.uint8)
+    b = rng.integers(0, 9, (3, 1024, 196)).astype(np.float32).transpose(0, 2, 1)
+    kernel = kgen.jit("out = a * b", device="cpu")
+    (step,) = kernel.explain(a, b).steps
+    assert step.kernel.startswith("boxes")
+    assert "tiled" in dict(step.costs)
+    np.testing.assert_array_equal(kernel(a, b), a * b)

@@ -140,7 +140,7 @@ def tiles_walk(facts: Facts, choice: Choice) -> Walk:
         warp = (across, down, *rest) if own == 0 else (down, across, *rest)
         requests = group if ragged else _requests(t, facts.itemsizes[i], group)
         traffic.append(_traffic(facts, space, i, warp, requests))
-    used = prod(n / (ceil(n / side) * side) for n in space.shape[:2])
+    used = prod(n / (ceil(n / side) * side) for n in rough_lengths(choice.space, [[0], [1]]))
     transposed = [size for size, t in zip(facts.itemsizes, schedule.accesses, strict=True) if t.kind == "transposed"]
     words = sum(size == 1 and group <= WORD for size in transposed)
     instructions = arithmetic(facts.step) + (30 if ragged else 6) + 20 / group + _WORD_OF_TILE * words
