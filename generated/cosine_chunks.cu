@@ -1,5 +1,5 @@
 // Made by kgen 0.1.0 from cosine.k. Do not edit; remake it with
-//     kgen compile cosine.k -o cosine_chunks.cu --dtype a=f32,b=f32 --shape a=2000x128x300,b=2000x128x300 --strides a=128x1x256000,b=1x2000x256000 --name cosine_chunks
+//     kgen compile cosine.k -o cosine_chunks.cu --dtype a=f32,b=f32 --shape a=8000x512x12,b=8000x512x12 --strides a=512x1x4096000,b=1x8000x4096000 --name cosine_chunks
 //
 //     # The cosine of the angle between each row of a and the same row of b.
 //     y = sum(a * b, axis=-1) / (norm(a, axis=-1) * norm(b, axis=-1))
@@ -7,7 +7,7 @@
 // Inputs:  a: float32, b: float32
 // Outputs: y: float32
 //
-// Chosen: columns: 256 threads across groups of 4 columns, 2 threads share each group.
+// Chosen: columns: 256 threads across groups of 4 columns, a thread has a group.
 // Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
 // Chosen: chunks: `b` is consecutive along another kept dimension: blocks take 32 columns of it.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
@@ -103,22 +103,21 @@ struct cosine_chunks_columns_layout {
     unsigned int shift[2];  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
 };
 
-// 1024 columns a block: 256 threads across, 2 down each column.
-// Launch: a block of 512 threads for each 1024 columns.
+// 1024 columns a block: 256 threads across, one for each column.
+// Launch: a block of 256 threads for each 1024 columns.
+// Bound: at most 80 registers a thread, so that 3 blocks fit an SM.
 // Columns go by chunks of 32 neighbours: one for all other places, then the next. The last one counts as whole.
 // Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.
 // Alignment, in bytes: 16 for y and a.
 // Columns are a multiple of 4.
 // No other operand may overlap y in memory.
-extern "C" __global__ void __launch_bounds__(512, 1)
+extern "C" __global__ void __launch_bounds__(256, 3)
 cosine_chunks_columns(const float* a_ptr,
                       const float* b_ptr,
                       float* __restrict__ y_ptr,
                       const cosine_chunks_columns_layout layout)
 {
-    const int across = threadIdx.x % 256;  // among the threads across columns
-    const int down = threadIdx.x / 256;  // among the threads that share each column
-    const unsigned int number = blockIdx.x * 256u + across;  // of a group of columns
+    const unsigned int number = blockIdx.x * 256u + threadIdx.x;  // of a group of columns
     const unsigned int q0 = (__umulhi(number, layout.magic[0]) + number) >> layout.shift[0];
     const int c0 = (int)(number - q0 * layout.extent[0]);
     const unsigned int q1 = (__umulhi(q0, layout.magic[1]) + q0) >> layout.shift[1];
@@ -131,9 +130,6 @@ cosine_chunks_columns(const float* a_ptr,
     const float* const b_column = b_ptr + column * (long long)layout.b_step[1] + c1 * layout.b_stride;
     wait_for_earlier_kernels();
 
-    __shared__ Sum<float> sum_shared[2048];
-    __shared__ Sum<float> norm_shared[2048];
-    __shared__ Sum<float> norm2_shared[2048];
     Sum<float> sum_acc[4];
     CompensatedSum<float> sum_compensated[4];
     Sum<float> norm_acc[4];
@@ -147,16 +143,16 @@ cosine_chunks_columns(const float* a_ptr,
         norm2_compensated[j] = CompensatedSum<float>::identity();
     }
     if (live) {
-        int e = down;
-        for (; e + 6 < layout.height; e += 8) {
+        int e = 0;
+        for (; e + 3 < layout.height; e += 4) {
             Pack<float, 4, 16> a_vec[4];
             Pack<float, 4, 4> b_vec[4];
             #pragma unroll
             for (int u = 0; u < 4; ++u) {
-                a_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(a_column + (e + u * 2) * layout.a_step);
+                a_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(a_column + (e + u) * layout.a_step);
                 #pragma unroll
                 for (int j = 0; j < 4; ++j) {
-                    b_vec[u].at[j] = b_column[(e + u * 2) * layout.b_step[0] + j * layout.b_step[1]];
+                    b_vec[u].at[j] = b_column[(e + u) * layout.b_step[0] + j * layout.b_step[1]];
                 }
             }
             #pragma unroll
@@ -173,15 +169,15 @@ cosine_chunks_columns(const float* a_ptr,
                 norm2_compensated[j].merge(norm2_part);
             }
         }
-        if (e + 2 < layout.height) {
+        if (e + 1 < layout.height) {
             Pack<float, 4, 16> a_vec[2];
             Pack<float, 4, 4> b_vec[2];
             #pragma unroll
             for (int u = 0; u < 2; ++u) {
-                a_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(a_column + (e + u * 2) * layout.a_step);
+                a_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(a_column + (e + u) * layout.a_step);
                 #pragma unroll
                 for (int j = 0; j < 4; ++j) {
-                    b_vec[u].at[j] = b_column[(e + u * 2) * layout.b_step[0] + j * layout.b_step[1]];
+                    b_vec[u].at[j] = b_column[(e + u) * layout.b_step[0] + j * layout.b_step[1]];
                 }
             }
             #pragma unroll
@@ -197,7 +193,7 @@ cosine_chunks_columns(const float* a_ptr,
                 norm_compensated[j].merge(norm_part);
                 norm2_compensated[j].merge(norm2_part);
             }
-            e += 4;
+            e += 2;
         }
         if (e < layout.height) {
             const auto a_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(a_column + e * layout.a_step);
@@ -225,35 +221,13 @@ cosine_chunks_columns(const float* a_ptr,
         norm2_acc[j] = norm2_compensated[j].total();
     }
 
-    // Threads that share columns merge their states in shared memory; each thread merges one column at a time.
-    #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-        sum_shared[(down * 4 + j) * 256 + across] = sum_acc[j];
-        norm_shared[(down * 4 + j) * 256 + across] = norm_acc[j];
-        norm2_shared[(down * 4 + j) * 256 + across] = norm2_acc[j];
-    }
-    __syncthreads();
-    #pragma unroll 1
-    for (int i = threadIdx.x; i < 1024; i += 512) {
-        Sum<float> sum_merged = sum_shared[i];
-        Sum<float> norm_merged = norm_shared[i];
-        Sum<float> norm2_merged = norm2_shared[i];
-        sum_merged.merge(sum_shared[i + 1024]);
-        norm_merged.merge(norm_shared[i + 1024]);
-        norm2_merged.merge(norm2_shared[i + 1024]);
-        sum_shared[i] = sum_merged;
-        norm_shared[i] = norm_merged;
-        norm2_shared[i] = norm2_merged;
-    }
-    __syncthreads();
-
-    if (down == 0 && live) {
+    if (live) {
         Pack<float, 4, 16> y_vec;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            const float sum_v = sum_shared[j * 256 + across].result();
-            const float norm_v = norm_shared[j * 256 + across].norm();
-            const float norm2_v = norm2_shared[j * 256 + across].norm();
+            const float sum_v = sum_acc[j].result();
+            const float norm_v = norm_acc[j].norm();
+            const float norm2_v = norm2_acc[j].norm();
             y_vec.at[j] = sum_v / (norm_v * norm2_v);
         }
         *reinterpret_cast<Pack<float, 4, 16>*>(y_column) = y_vec;
@@ -624,7 +598,7 @@ static int launch_cosine_chunks_columns(const Arguments& a, const Space& space)
         {(unsigned int)kgen_magic(8), (unsigned int)kgen_magic(shape[2])},
         {(unsigned int)kgen_shift(8), (unsigned int)kgen_shift(shape[2])},
     };
-    return launch(cosine_chunks_columns, row_blocks, 1, 512, true, a.stream,
+    return launch(cosine_chunks_columns, row_blocks, 1, 256, true, a.stream,
                   a.a_ptr, a.b_ptr, a.y_ptr, layout);
 }
 
@@ -644,12 +618,12 @@ struct Choice {
 static int decide(const kgen_array* const* given, Array* arrays, Choice* choices)
 {
     int status = read_arrays(given, OPERANDS, 3, arrays);
-    if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {2000, 128, 300}, {128, 1, 256000});
-    if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {2000, 128, 300}, {1, 2000, 256000});
-    if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {2000, 128}, {128, 1});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {8000, 512, 12}, {512, 1, 4096000});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {8000, 512, 12}, {1, 8000, 4096000});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {8000, 512}, {512, 1});
     if (status != KGEN_SUCCESS || arrays[2].size == 0) return status;
     choices[0].launch = launch_cosine_chunks_columns;
-    choices[0].space = {3, {300, 128, 2000}, {{0, 1, 128}, {256000, 1, 128}, {256000, 2000, 1}}};
+    choices[0].space = {3, {12, 512, 8000}, {{0, 1, 512}, {4096000, 1, 512}, {4096000, 8000, 1}}};
     return mark_unaligned(arrays, OPERANDS, {0, 1, 2});
 }
 

@@ -124,8 +124,13 @@ def in_next_row(name: str) -> str:
 
 
 def box(name: str) -> str:
-    """The offset of a box of elements."""
+    """The offset of a box of elements, or where a thread begins to read boxes."""
     return f"{name}_box"
+
+
+def line(name: str) -> str:
+    """Which line of an operand's box a thread reads."""
+    return f"{name}_line"
 
 
 def state(name: str) -> str:

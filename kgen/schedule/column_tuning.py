@@ -134,6 +134,39 @@ class ColumnTiles:
 
 
 @dataclass(frozen=True)
+class ColumnBoxes:
+    """Column kernels that read some operands through shared memory (*Boxes of columns*)."""
+
+    #: What is tried: threads across groups of columns, places of a second dimension, threads down columns, and elements
+    #: of each column that a thread takes at a time.
+    lanes: tuple[int, ...] = (8, 16, 32, 64, 128)
+    places: tuple[int, ...] = (2, 4, 8, 16, 32)
+    threads: tuple[int, ...] = (1, 2, 4, 8)
+    vectors: tuple[int, ...] = (2, 4, 8, 16)
+    #: So many places, or fewer, may be all of one block.
+    few_places: int = 31
+    #: Threads of a block.
+    fewest_threads: int = 192
+    most_threads: int = 384
+    #: Registers of a thread for what is in flight, and elements of several columns.
+    registers: int = 40
+    most_elements: int = 16
+    #: Bytes of shared memory of a block, so that four or more fit an SM.
+    shared_bytes: int = 36 << 10
+    #: Instructions that move an element through shared memory, and those of a thread beside its elements.
+    boxed: float = 9
+    start: float = 80
+    #: Those of a thread for each of its batches of elements.
+    batch: float = 40
+    #: How much longer instructions take between barriers.
+    barriers: float = 1.4
+    #: Requests to L2 a second, each for a part of a line or a whole one.
+    requests: float = 1.6e11
+    #: Elements of the shortest columns that go through boxes (of 2 and 3 elements 1.3 to 1.6 times the time).
+    shortest: int = 16
+
+
+@dataclass(frozen=True)
 class NarrowColumns:
     """Kernels that reduce a slow dimension with few columns: vectors go across rows."""
 

@@ -9,7 +9,7 @@ from kgen.layout.kinds import LayoutKind, classify, index_bits
 from kgen.records import dataclass
 from kgen.schedule.elementwise.boxes import BoxSchedule
 from kgen.schedule.elementwise.launch import tile_sides
-from kgen.schedule.reduction.schedule import RowSchedule
+from kgen.schedule.reduction.schedule import BoxColumnSchedule, RowSchedule
 from kgen.schedule.schedule import Schedule
 
 
@@ -75,6 +75,8 @@ def _moves(schedule: Schedule, space: IterationSpace, access: int, itemsize: int
     unaligned = f"not aligned to {width} bytes"
     through = "" if not planned.alignment or planned.alignment >= width else f"; {unaligned}"
     groups = f"groups of {schedule.group}"
+    if isinstance(schedule, BoxColumnSchedule) and access in schedule.boxed:
+        return "read in its own order, through shared memory"
     where = "in registers" if isinstance(schedule, RowSchedule) else "through shared memory"
     known = {
         "scalar": "one load into a register",

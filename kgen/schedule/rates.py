@@ -106,6 +106,14 @@ CHUNK_COSTS = CostModel(
 )  # fmt: skip
 
 
+#: The rates to compare columns with boxes of columns, fitted to 36 launches of 18 programs (*Boxes of columns*): blocks
+#: need the other part of what memory moves at once much later, or never.
+BOX_COSTS = CostModel(
+    memory=4.6e12, l2=10e12, lines=2.6e12, issue=1.06e12, shared=0.22e12, launch=0.1e-6, wait=1.1e-6, filling=0,
+    latency=0.7e-6, cache=10e6, overlap=1.65, burst=64,
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class OccupancyRates:
     """The rates of column kernels whose threads transpose tiles, fitted to 769 launches of 31 programs with and without

@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import field
 
 from kgen.records import dataclass
-from kgen.schedule.column_tuning import Columns, ColumnTiles, NarrowColumns, ResidentColumns
+from kgen.schedule.column_tuning import ColumnBoxes, Columns, ColumnTiles, NarrowColumns, ResidentColumns
 from kgen.schedule.latency import Latency
 from kgen.schedule.rates import (
+    BOX_COSTS,
     CHUNK_COSTS,
     GATHERED_RATES,
     RESIDENT_RATES,
@@ -376,6 +377,7 @@ class Tuning:
     persistent: Persistent = field(default_factory=Persistent)
     columns: Columns = field(default_factory=Columns)
     column_tiles: ColumnTiles = field(default_factory=ColumnTiles)
+    column_boxes: ColumnBoxes = field(default_factory=ColumnBoxes)
     narrow_columns: NarrowColumns = field(default_factory=NarrowColumns)
     resident_columns: ResidentColumns = field(default_factory=ResidentColumns)
     row_columns: RowColumns = field(default_factory=RowColumns)
@@ -385,6 +387,7 @@ class Tuning:
     gathered_rates: RowRates = field(default_factory=lambda: GATHERED_RATES)
     costs: CostModel = field(default_factory=CostModel)
     chunk_costs: CostModel = field(default_factory=lambda: CHUNK_COSTS)
+    box_costs: CostModel = field(default_factory=lambda: BOX_COSTS)
     tile_rates: OccupancyRates = field(default_factory=OccupancyRates)
     resident_rates: OccupancyRates = field(default_factory=lambda: RESIDENT_RATES)
     latency: Latency = field(default_factory=Latency)

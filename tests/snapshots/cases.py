@@ -122,6 +122,11 @@ CASES = (
     Case(
         "cosine_chunks",
         "cosine",
+        "--dtype f32 --shape a=8000x512x12,b=8000x512x12 --strides a=512x1x4096000,b=1x8000x4096000",
+    ),
+    Case(
+        "cosine_boxes",
+        "cosine",
         "--dtype f32 --shape a=2000x128x300,b=2000x128x300 --strides a=128x1x256000,b=1x2000x256000",
     ),
     Case("quantize_rows", "quantize_rows", "--dtype bf16 --shape x=16384x4096"),

@@ -142,6 +142,34 @@ class ColumnContext(ColumnHead):
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnBoxContext:
+    """How an operand goes through shared memory.  ``tile``: the declaration of its box there.  ``start``: lines that
+    find where a thread begins.  A thread reads ``each`` elements ``value``, at places that the lines ``at`` find, into
+    ``loaded``, of ``type``; and writes each ``to_tile``.
+    """
+
+    tile: str
+    start: tuple[str, ...]
+    type: str
+    loaded: str
+    each: int
+    at: tuple[str, ...]
+    value: str
+    to_tile: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoxColumnContext(ColumnContext):
+    """A kernel whose blocks have boxes of columns, ``deep`` elements of each at a time.  ``places``: lines with the
+    columns of a thread.  ``reads``: the elements of a whole box, then one of what is left below.
+    """
+
+    places: tuple[str, ...]
+    boxed: tuple[ColumnBoxContext, ...]
+    deep: int
+
+
+@dataclass(frozen=True, slots=True)
 class ResidentRoundContext:
     """One round of reductions of register-resident columns.
 

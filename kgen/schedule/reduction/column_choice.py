@@ -76,3 +76,8 @@ def column_accesses(facts: RowFacts, group: int, *, apart: bool = False) -> tupl
             alignment = full if aligned and not apart else size
         accesses.append(AccessSchedule(kind, alignment, found[i], not facts.aliased[i]))
     return tuple(accesses)
+
+
+def is_plain_columns(facts: RowFacts) -> bool:
+    """Whether a kernel has one round of reductions and writes one element per row (rows may have only one element)."""
+    return facts.is_plain or (facts.step.kept == len(facts.step.shape) and facts.rounds == 1)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from kgen.partition.column_sums import BLOCKS
 from kgen.schedule.cost import coarse
 from kgen.schedule.facts import Choice
-from kgen.schedule.reduction.column_choice import choice_of
+from kgen.schedule.reduction.column_choice import choice_of, is_plain_columns
 from kgen.schedule.reduction.column_chunks import operand_beside, with_second
 from kgen.schedule.reduction.column_mapping import (
     ColumnDemand,
@@ -119,7 +119,7 @@ def _instead_of_rows(facts: RowFacts) -> Choice | None:
     time than a kernel along rows; always where many long columns have pieces side by side, of which blocks along rows
     would use a part of each sector."""
     known, tuning = facts.bounded and not facts.is_few and facts.space.numel, facts.tuning.columns
-    group = _widest(facts) if known and _is_plain(facts) and facts.may_depend_on_rows else 0
+    group = _widest(facts) if known and is_plain_columns(facts) and facts.may_depend_on_rows else 0
     if not group:
         return None
     pieces = all(_has_pieces(facts, i) for i in facts.reads)
@@ -174,7 +174,7 @@ def _has_pieces(facts: RowFacts, access: int) -> bool:
 def _group(facts: RowFacts) -> int | None:
     """Columns that a thread takes at once; None where the family does not apply."""
     space, tuning = facts.space, facts.tuning.columns
-    if not _is_plain(facts):
+    if not is_plain_columns(facts):
         return None
     across = [i for i in facts.reads if space.strides[i][facts.reduced] == 1]
     if not _are_side_by_side(facts, across):
@@ -206,8 +206,3 @@ def _run(facts: RowFacts, access: int) -> int:
             break
         run = max(run, abs(step) * extent)
     return run
-
-
-def _is_plain(facts: RowFacts) -> bool:
-    """Whether a kernel has one round of reductions and writes one element per row (rows may have only one element)."""
-    return facts.is_plain or (facts.step.kept == len(facts.step.shape) and facts.rounds == 1)

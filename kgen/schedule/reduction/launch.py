@@ -18,7 +18,13 @@ from kgen.schedule.expressions import (
     where,
 )
 from kgen.schedule.launch import CLUSTERS, Field, FieldType, Labels, Rule, divisor_fields
-from kgen.schedule.reduction.schedule import ColumnSchedule, NarrowColumnSchedule, RowSchedule, are_apart
+from kgen.schedule.reduction.schedule import (
+    BoxColumnSchedule,
+    ColumnSchedule,
+    NarrowColumnSchedule,
+    RowSchedule,
+    are_apart,
+)
 
 #: Named values of rules.  ``row_blocks``: blocks along x.  Where rows are split, blocks along y share rows or columns:
 #: each leaves ``partials`` for each reduction, and the last one to arrive merges them.
@@ -94,6 +100,17 @@ def columns_rule(schedule: ColumnSchedule, labels: Labels) -> Rule:
     chunks = ceil_div(extent(schedule.reduced), schedule.group * schedule.chunk)
     units = [Int(schedule.chunk), *_others(schedule), chunks]
     return _rule(schedule, *_groups(schedule, labels, units, counted), spans)
+
+
+def column_boxes_rule(schedule: BoxColumnSchedule, labels: Labels) -> Rule:
+    """One block for a box of columns, through all of their elements."""
+    columns, beside, *others = (extent(d) for d in range(schedule.reduced, schedule.rank))
+    counted = [
+        _field(schedule, "columns", columns, ""),
+        _field(schedule, "beside", beside, "columns along the second kept dimension"),
+    ]
+    units = [ceil_div(columns, schedule.columns), ceil_div(beside, schedule.places), *others]
+    return _rule(schedule, product(units), _column_fields(schedule, labels, counted, units, "of boxes"), None)
 
 
 def narrow_columns_rule(schedule: NarrowColumnSchedule, labels: Labels) -> Rule:
@@ -208,7 +225,9 @@ def _others(schedule: RowSchedule) -> list[Expr]:
     return [extent(d) for d in range(schedule.reduced + 1, schedule.rank)]
 
 
-def _column_fields(schedule: RowSchedule, labels: Labels, counted: list[Field], units: list[Expr]) -> list[Field]:
+def _column_fields(
+    schedule: RowSchedule, labels: Labels, counted: list[Field], units: list[Expr], of: str = "of groups of columns"
+) -> list[Field]:
     """``counted``: the fields that bound column numbers.  ``units``: what blocks or groups are numbered through."""
     reduced = schedule.reduced
     fields = _strides(labels, range(reduced + 1, schedule.rank), "of the other kept dimensions")
@@ -219,5 +238,4 @@ def _column_fields(schedule: RowSchedule, labels: Labels, counted: list[Field], 
         down, crosses = 0 in steps_of(schedule, i), reduced in steps_of(schedule, i)
         ways = (*(["down a column"] if down else []), *(["across"] if crosses else []))
         fields += _steps(schedule, labels, i, ", then ".join(ways))
-    of = "of groups of columns, then of other kept dimensions"
-    return fields + _divisors(schedule, "of places in a column", units, of)
+    return fields + _divisors(schedule, "of places in a column", units, f"{of}, then of other kept dimensions")

@@ -179,6 +179,38 @@ class ColumnSchedule(RowSchedule):
 
 
 @dataclass(frozen=True, slots=True)
+class BoxColumnSchedule(ColumnSchedule):
+    """``lanes`` threads across groups of columns, at ``places`` places of the second kept dimension.
+
+    Two kinds of accesses go through shared memory: those that are read along the second kept dimension (``beside``),
+    and those that are read down columns (``below``).
+    """
+
+    lanes: int = 1
+    places: int = 1
+    beside: tuple[int, ...] = ()
+    below: tuple[int, ...] = ()
+
+    @property
+    def columns(self) -> int:
+        """Neighbouring columns of a block."""
+        return self.lanes * self.group
+
+    @property
+    def deep(self) -> int:
+        """Elements of each column that a block takes at a time."""
+        return self.threads * self.vectors
+
+    @property
+    def boxed(self) -> tuple[int, ...]:
+        return tuple(sorted((*self.beside, *self.below)))
+
+    def line(self, access: int) -> int:
+        """Elements of a boxed access that neighbouring threads read one behind the other."""
+        return self.places if access in self.beside else self.deep
+
+
+@dataclass(frozen=True, slots=True)
 class NarrowColumnSchedule(ColumnSchedule):
     """Rows are columns, ``columns`` of them side by side.  A block's ``block`` vectors cover whole rows of these.
 

@@ -86,3 +86,17 @@ def test_tiles_of_rows_give_the_same(shape: tuple[int, ...]) -> None:
     for (text, _), found in zip(programs, runs, strict=True):
         assert any(run.name.startswith("in tiles") for run in found)
         assert_exact(text, arrays, found)
+
+
+@pytest.mark.parametrize("shape", [(11, 37, 5), (5, 3, 21, 13), (33, 40, 18)], ids=str)
+@pytest.mark.parametrize("text", [PLAIN, "at = argmax(z * z - c, axis=-1)".replace("z", "(a > b ? a : b)")])
+def test_boxes_of_columns_give_the_same(text: str, shape: tuple[int, ...]) -> None:
+    """Operands are consecutive along different kept dimensions, none of which is a whole number of boxes."""
+    layouts = ("columns", "reversed", "dense")
+    arrays = {
+        name: laid(shape, layout, dtype)
+        for name, layout, dtype in zip("abc", layouts, ("float32", "int8", "float16"), strict=True)
+    }
+    (found,) = run_every_way([(text, arrays)], only=("as chosen", "boxes of columns"))
+    assert sum(run.name.startswith("boxes of columns") for run in found) > 1
+    assert_exact(text, arrays, found)

@@ -205,6 +205,20 @@ def tiles(lanes: int, run: int, *, split: bool) -> Way:
     return Way(name, patches, tuning=tuning, only=_BY_COLUMNS)
 
 
+def _in_boxes(number: int) -> Way:
+    """Operands that are consecutive along a second kept dimension go through shared memory, in one of several boxes."""
+
+    def one(found: Iterable[Choice], *_: Any) -> tuple[float, Choice] | None:
+        choices = list(found)
+        return (0.0, choices[11 * number % len(choices)]) if choices else None
+
+    boxes = {"fewest_threads": 32, "most_threads": 128, "shortest": 2}
+    patches = {"kgen.schedule.reduction.column_boxes.fastest": one}
+    return Way(
+        f"boxes of columns, {number}", patches, tuning={"column_boxes": boxes}, only=("column_boxes", *_BY_COLUMNS)
+    )
+
+
 def _narrow(name: str, **tuning: int) -> Way:
     """Vectors go across rows of columns that lie side by side without gaps."""
     return Way(f"narrow columns{name}", tuning={"narrow_columns": {"most": 64, "block": 64, **tuning}})
@@ -306,6 +320,7 @@ WAYS: tuple[Way, ...] = (
     *(_apart(n) for n in (2, 8)),
     *(tiles(*n, split=False) for n in ((4, 1), (16, 2), (64, 4))),
     tiles(8, 4, split=True),
+    *(_in_boxes(n) for n in (0, 2, 5)),
     _narrow("", batches_of_blocks=1 << 40),
     _narrow(", several blocks", batches_of_blocks=0),
     _narrow(", one element a vector", state_bytes=32, batches_of_blocks=1 << 40),

@@ -1,0 +1,684 @@
+// Made by kgen 0.1.0 from cosine.k. Do not edit; remake it with
+//     kgen compile cosine.k -o cosine_boxes.cu --dtype a=f32,b=f32 --shape a=2000x128x300,b=2000x128x300 --strides a=128x1x256000,b=1x2000x256000 --name cosine_boxes
+//
+//     # The cosine of the angle between each row of a and the same row of b.
+//     y = sum(a * b, axis=-1) / (norm(a, axis=-1) * norm(b, axis=-1))
+//
+// Inputs:  a: float32, b: float32
+// Outputs: y: float32
+//
+// Chosen: boxes of columns: `b` is consecutive along another dimension, read in that order by boxes of 32 x 32 x 4.
+// Chosen: a thread has each group of 4 columns.
+// Chosen: 32-bit indices: every place within a row, in bytes, is below 2^31.
+// Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
+
+namespace kgen_cosine_boxes {
+
+// N consecutive elements, loaded and stored by accesses of Bytes bytes.
+template <typename T, int N, int Bytes>
+struct alignas(Bytes) Pack {
+    T at[N];
+};
+
+// Programmatic dependent launch: waits until the kernels before this one are complete and their writes are visible.
+// Every thread calls it before its first access to global memory.
+static __device__ __forceinline__ void wait_for_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Programmatic dependent launch: the next kernel in the stream may start once all blocks are here or have ended.  It
+// waits for this one before it accesses memory.
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+// A sum of floats, or of their squares.
+template <typename T>
+struct Sum {
+    T sum;
+
+    static __device__ __forceinline__ Sum identity() { return {0}; }
+
+    __device__ __forceinline__ void add(T x) { sum += x; }
+    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
+    __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
+
+    // The state of lane `lane ^ d`.
+    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
+
+    __device__ __forceinline__ T result() const { return sum; }
+    __device__ __forceinline__ T norm() const { return sqrt(sum); }
+
+    template <typename Count>
+    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
+};
+
+// A sum with the accumulated rounding errors (Kahan-Babuska), for a thread that adds up a long row.
+template <typename T>
+struct CompensatedSum {
+    T sum, rest;
+
+    static __device__ __forceinline__ CompensatedSum identity() { return {0, 0}; }
+
+    __device__ __forceinline__ void merge(const Sum<T>& part)
+    {
+        const T total = sum + part.sum, gained = total - sum;
+        rest += (sum - (total - gained)) + (part.sum - gained);
+        sum = total;
+    }
+
+    __device__ __forceinline__ Sum<T> total() const { return {isfinite(sum) ? sum + rest : sum}; }
+};
+
+// Accumulates one element into sum and norm.
+static __device__ __forceinline__ void
+cosine_boxes_pass(const float a_v,
+                  const float b_v,
+                  Sum<float>& sum_acc,
+                  Sum<float>& norm_acc,
+                  Sum<float>& norm2_acc)
+{
+    sum_acc.add(a_v * b_v);
+    norm_acc.add_square(a_v);
+    norm2_acc.add_square(b_v);
+}
+
+// Where the columns lie; strides and steps in elements.
+struct cosine_boxes_columns_boxes_32x32x4_layout {
+    long long y_stride;  // of the other kept dimensions
+    long long b_stride;  // of the other kept dimensions
+    int height;  // elements of a column
+    int columns;
+    int beside;  // columns along the second kept dimension
+    int a_step;  // down a column
+    int b_step[2];  // down a column, then across
+    unsigned int extent;  // of boxes
+    unsigned int magic;  // 2^32 * (2^shift - extent) / extent + 1, in integers
+    unsigned int shift;  // ceil(log2(extent)); x / extent == (__umulhi(x, magic) + x) >> shift for x < 2^31
+};
+
+// Boxes of 32 columns at 32 places of the second kept dimension, one a block, 4 elements of each at a time.
+// Read along another dimension than across columns, by way of shared memory: b.
+// Launch: a block of 256 threads for each box.
+// Limits: fewer than 2^31 columns, and every offset in bytes below 2^31.
+// Alignment, in bytes: 16 for y and a.
+// Columns are a multiple of 4.
+// No other operand may overlap y in memory.
+extern "C" __global__ void __launch_bounds__(256, 3)
+cosine_boxes_columns_boxes_32x32x4(const float* a_ptr,
+                                   const float* b_ptr,
+                                   float* __restrict__ y_ptr,
+                                   const cosine_boxes_columns_boxes_32x32x4_layout layout)
+{
+    // Rows are padded, so that neighbouring ones begin in different banks.
+    __shared__ float b_tile[4][1057];
+    const int across = threadIdx.x;  // among the threads across columns
+    const unsigned int q0 = (__umulhi(blockIdx.x, layout.magic) + blockIdx.x) >> layout.shift;
+    const int b0 = (int)(blockIdx.x - q0 * layout.extent);
+    const int b1 = (int)q0;
+    // Threads beyond the last column have the last one once more, and store nothing.
+    const int columns_begin = 32 * b0;
+    const int column_lane = 4 * (across % 8);
+    const int column = min(columns_begin + column_lane, layout.columns - 4);
+    const int beside_begin = 32 * b1;
+    const int beside_lane = across / 8;
+    const int c1 = min(beside_begin + beside_lane, layout.beside - 1);
+    const bool live = columns_begin + column_lane < layout.columns && beside_begin + beside_lane < layout.beside;
+    float* const y_column = y_ptr + column + c1 * layout.y_stride;
+    const float* const a_column = a_ptr + column + c1 * layout.y_stride;
+    const int b_own = threadIdx.x % 32;
+    const int b_line = threadIdx.x / 32;
+    const float* const b_box = b_ptr + min(beside_begin + b_own, layout.beside - 1) * layout.b_stride;
+    wait_for_earlier_kernels();
+
+    Sum<float> sum_acc[4];
+    CompensatedSum<float> sum_compensated[4];
+    Sum<float> norm_acc[4];
+    CompensatedSum<float> norm_compensated[4];
+    Sum<float> norm2_acc[4];
+    CompensatedSum<float> norm2_compensated[4];
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        sum_compensated[j] = CompensatedSum<float>::identity();
+        norm_compensated[j] = CompensatedSum<float>::identity();
+        norm2_compensated[j] = CompensatedSum<float>::identity();
+    }
+    #pragma unroll 1
+    for (int begin = 0; begin < layout.height; begin += 4) {
+        const bool whole = layout.height - begin >= 4;
+        int e = begin;
+        // All loads are issued before any is waited for, each in the order of its operand.
+        float b_in[16];
+        #pragma unroll
+        for (int k = 0; k < 16; ++k) {
+            const int x = min(columns_begin + b_line + 8 * (k % 4), layout.columns - 1);
+            const int d = min(begin + k / 4, layout.height - 1);
+            b_in[k] = b_box[x * layout.b_step[1] + d * layout.b_step[0]];
+        }
+        Pack<float, 4, 16> a_vec[4];
+        if (whole) {
+            #pragma unroll
+            for (int u = 0; u < 4; ++u) {
+                a_vec[u] = *reinterpret_cast<const Pack<float, 4, 16>*>(a_column + (e + u) * layout.a_step);
+            }
+        }
+        __syncthreads();  // all threads have read the box before
+        #pragma unroll
+        for (int k = 0; k < 16; ++k) {
+            b_tile[k / 4][33 * b_own + b_line + 8 * (k % 4)] = b_in[k];
+        }
+        __syncthreads();
+        if (whole) {
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                auto sum_part = Sum<float>::identity();
+                auto norm_part = Sum<float>::identity();
+                auto norm2_part = Sum<float>::identity();
+                #pragma unroll
+                for (int u = 0; u < 4; ++u) {
+                    cosine_boxes_pass(a_vec[u].at[j], b_tile[u][33 * beside_lane + column_lane + j],
+                                      sum_part, norm_part, norm2_part);
+                }
+                sum_compensated[j].merge(sum_part);
+                norm_compensated[j].merge(norm_part);
+                norm2_compensated[j].merge(norm2_part);
+            }
+        } else {
+            // What is left below the last whole box, element by element.
+            #pragma unroll 1
+            for (; e < layout.height; ++e) {
+                const auto a_vec = *reinterpret_cast<const Pack<float, 4, 16>*>(a_column + e * layout.a_step);
+                #pragma unroll
+                for (int j = 0; j < 4; ++j) {
+                    auto sum_part = Sum<float>::identity();
+                    auto norm_part = Sum<float>::identity();
+                    auto norm2_part = Sum<float>::identity();
+                    cosine_boxes_pass(a_vec.at[j], b_tile[e - begin][33 * beside_lane + column_lane + j],
+                                      sum_part, norm_part, norm2_part);
+                    sum_compensated[j].merge(sum_part);
+                    norm_compensated[j].merge(norm_part);
+                    norm2_compensated[j].merge(norm2_part);
+                }
+            }
+        }
+    }
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        sum_acc[j] = sum_compensated[j].total();
+        norm_acc[j] = norm_compensated[j].total();
+        norm2_acc[j] = norm2_compensated[j].total();
+    }
+
+    if (live) {
+        Pack<float, 4, 16> y_vec;
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const float sum_v = sum_acc[j].result();
+            const float norm_v = norm_acc[j].norm();
+            const float norm2_v = norm2_acc[j].norm();
+            y_vec.at[j] = sum_v / (norm_v * norm2_v);
+        }
+        *reinterpret_cast<Pack<float, 4, 16>*>(y_column) = y_vec;
+    }
+    let_next_kernel_start();
+}
+
+}  // namespace kgen_cosine_boxes
+
+// --- Host code: checks the arrays of a call, decides among the kernels above, and launches them. ---
+
+#if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
+
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <initializer_list>
+
+#ifndef KGEN_ARRAY_H
+#define KGEN_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* DLPack's DLDataType: the kind of an element, its bits, and 1. */
+typedef struct kgen_dtype {
+    uint8_t code;
+    uint8_t bits;
+    uint16_t lanes;
+} kgen_dtype;
+
+/* An array in device memory.  It has the layout of DLPack's DLTensor: pointers to both are alike. */
+typedef struct kgen_array {
+    void* data;
+    int32_t device_type; /* these two are not read */
+    int32_t device_id;
+    int32_t ndim; /* 0 to 8 */
+    kgen_dtype dtype;
+    const int64_t* shape;
+    const int64_t* strides; /* in elements; NULL: C order */
+    uint64_t byte_offset;   /* from data to element (0, ..., 0) */
+} kgen_array;
+
+/*
+ * What launchers return.  In bits 8 to 15 is the number of the array at fault, counting from 1 in the order of the
+ * parameters, or 0.  Results below 0 are errors of CUDA calls: -cudaError_t.
+ */
+enum {
+    KGEN_SUCCESS = 0,
+    KGEN_NULL_ARRAY = 1,
+    KGEN_BAD_RANK = 2,
+    KGEN_BAD_DTYPE = 3,
+    KGEN_BAD_SHAPE = 4,
+    KGEN_TOO_LARGE = 5,
+    KGEN_MISALIGNED = 6,
+    KGEN_OVERLAP = 7,
+    KGEN_NOT_COVERED = 8,
+    KGEN_SMALL_WORKSPACE = 9
+};
+
+#endif
+
+#define KGEN_FLOAT32 {2, 32, 1}
+
+namespace kgen_cosine_boxes {
+
+// The dimensions that a kernel walks, the fastest first, and the strides of its accesses along them.
+constexpr int ACCESSES = 3;
+struct Space {
+    int rank;
+    long long shape[8];
+    long long strides[ACCESSES][8];
+};
+
+// Kernels that move whole vectors take arrays at multiples of so many bytes.
+constexpr int ALIGNMENT = 16;
+
+static long long kgen_ceil_div(long long a, long long b) { return (a + b - 1) / b; }
+
+static long long kgen_shift(long long d)
+{
+    long long bits = 0;
+    for (long long rest = d > 1 ? d - 1 : 0; rest > 0; rest /= 2) ++bits;
+    return bits;
+}
+
+static long long kgen_magic(long long d)
+{
+    const unsigned long long divisor = d > 1 ? d : 1, power = 1ull << kgen_shift(d);
+    return (long long)((((power - divisor) << 32) / divisor + 1) & 0xffffffffull);
+}
+
+// An array that has passed its checks: where its elements lie, and the range of bytes that they are in.
+struct Array {
+    uintptr_t address;  // of element (0, ..., 0)
+    uintptr_t first, last;
+    int rank;
+    long long size;  // elements
+    long long itemsize;
+    long long shape[8], strides[8];  // 0 along dimensions of one element
+};
+
+// A status about an array; arrays are counted from 1.
+static int status_of(int status, int number) { return status + 256 * number; }
+
+static long long magnitude(long long stride) { return stride < 0 ? -stride : stride; }
+
+// Checks an argument by itself.  Sizes and spans are at most 2^48 elements, so that sums of them do not overflow.
+static int read_array(const kgen_array* from, kgen_dtype dtype, Array* to)
+{
+    const long long limit = 1ll << 48;
+    if (from == nullptr || (from->ndim > 0 && from->shape == nullptr)) return KGEN_NULL_ARRAY;
+    if (from->ndim < 0 || from->ndim > 8) return KGEN_BAD_RANK;
+    const kgen_dtype& found = from->dtype;
+    if (found.code != dtype.code || found.bits != dtype.bits || found.lanes != 1) return KGEN_BAD_DTYPE;
+    to->rank = from->ndim;
+    to->itemsize = dtype.bits / 8;
+    to->size = 1;
+    long long lowest = 0, highest = 0, dense = 1;
+    for (int i = from->ndim - 1; i >= 0; --i) {
+        const long long n = from->shape[i], stride = from->strides == nullptr ? dense : from->strides[i];
+        if (n < 0) return KGEN_BAD_SHAPE;
+        if (n > limit / dense) return KGEN_TOO_LARGE;
+        if (n > 1 && (stride > limit / (n - 1) || stride < -limit / (n - 1))) return KGEN_TOO_LARGE;
+        to->shape[i] = n;
+        to->strides[i] = n > 1 ? stride : 0;
+        const long long span = (n - 1) * to->strides[i];
+        (span < 0 ? lowest : highest) += span;
+        to->size *= n;
+        dense *= n > 1 ? n : 1;
+    }
+    to->address = reinterpret_cast<uintptr_t>(from->data) + static_cast<uintptr_t>(from->byte_offset);
+    if (to->size > 0 && from->data == nullptr) return KGEN_NULL_ARRAY;
+    if (to->address % to->itemsize != 0) return KGEN_MISALIGNED;
+    to->first = to->address + lowest * to->itemsize;
+    to->last = to->address + (highest + 1) * to->itemsize - 1;
+    return KGEN_SUCCESS;
+}
+
+// Whether two indices of an array may lead to one element: unless each dimension steps over all faster ones.
+static bool overlaps_itself(const Array& array)
+{
+    for (int i = 0; i < array.rank; ++i) {
+        const long long step = magnitude(array.strides[i]);
+        long long reach = 0;
+        for (int d = 0; d < array.rank; ++d) {
+            const long long other = magnitude(array.strides[d]);
+            if (d != i && other <= step) reach += (array.shape[d] - 1) * other;
+        }
+        if (array.shape[i] > 1 && step <= reach) return array.size > 0;
+    }
+    return false;
+}
+
+// The bytes that an array occupies in each period: the first as an address, and how many.
+static long long window(const Array& array, long long period, uintptr_t* first)
+{
+    long long bytes = array.itemsize;
+    *first = array.address;
+    for (int i = 0; i < array.rank; ++i) {
+        const long long step = array.strides[i] * array.itemsize, span = (array.shape[i] - 1) * step;
+        if (step % period != 0) {
+            *first += span < 0 ? span : 0;
+            bytes += magnitude(span);
+        }
+    }
+    return bytes;
+}
+
+// Whether two arrays lie beside each other in each period of a stride of the first, such as columns of one matrix.
+static bool interleaved(const Array& one, const Array& other)
+{
+    for (int i = 0; i < one.rank; ++i) {
+        const long long period = magnitude(one.strides[i]) * one.itemsize;
+        if (period == 0) continue;
+        uintptr_t a, b;
+        const long long a_bytes = window(one, period, &a), b_bytes = window(other, period, &b);
+        const long long apart = static_cast<long long>((b % period + period - a % period) % period);
+        if (a_bytes <= apart && apart + b_bytes <= period) return true;
+    }
+    return false;
+}
+
+// Whether two arrays may share a byte.
+static bool overlap(const Array& one, const Array& other)
+{
+    if (one.size == 0 || other.size == 0 || one.last < other.first || other.last < one.first) return false;
+    return !interleaved(one, other) && !interleaved(other, one);
+}
+
+// What the program says of an array.  `rank` is -1 where any will do.
+struct Operand {
+    const char* name;
+    kgen_dtype dtype;
+    int rank;
+    bool is_written;
+};
+
+// Checks all arguments, and that no array that is written overlaps itself or another one.
+static int read_arrays(const kgen_array* const* given, const Operand* operands, int count, Array* arrays)
+{
+    for (int i = 0; i < count; ++i) {
+        const int status = read_array(given[i], operands[i].dtype, &arrays[i]);
+        if (status != KGEN_SUCCESS) return status_of(status, i + 1);
+        if (operands[i].rank >= 0 && arrays[i].rank != operands[i].rank) return status_of(KGEN_BAD_RANK, i + 1);
+    }
+    for (int i = 0; i < count; ++i) {
+        bool overlaps = operands[i].is_written && overlaps_itself(arrays[i]);
+        for (int k = 0; k < count && operands[i].is_written; ++k) {
+            overlaps = overlaps || (k != i && overlap(arrays[i], arrays[k]));
+        }
+        if (overlaps) return status_of(KGEN_OVERLAP, i + 1);
+    }
+    return KGEN_SUCCESS;
+}
+
+// Checks that an array has the shape and the strides that the kernels are for.
+static int check_layout(const Array& array, int number, std::initializer_list<long long> shape,
+                        std::initializer_list<long long> strides)
+{
+    for (int i = 0; i < array.rank; ++i) {
+        if (array.shape[i] != shape.begin()[i]) return status_of(KGEN_BAD_SHAPE, number);
+    }
+    for (int i = 0; i < array.rank; ++i) {
+        const bool is_used = array.shape[i] > 1 && array.size > 0;
+        if (is_used && array.strides[i] != strides.begin()[i]) return status_of(KGEN_NOT_COVERED, number);
+    }
+    return KGEN_SUCCESS;
+}
+
+// Marks those of some arrays that are not aligned, by a null pointer: kernels take copies of them.
+static int mark_unaligned(Array* arrays, const Operand* operands, std::initializer_list<int> numbers)
+{
+    for (const int i : numbers) {
+        Array& array = arrays[i];
+        if (array.address % ALIGNMENT == 0) continue;
+        const bool has_gaps = array.last - array.first + 1 != static_cast<uintptr_t>(array.size * array.itemsize);
+        if (array.address != array.first || (has_gaps && operands[i].is_written)) {
+            return status_of(KGEN_NOT_COVERED, i + 1);
+        }
+        array.address = 0;
+    }
+    return KGEN_SUCCESS;
+}
+
+// The memory that copies of the marked arrays take.
+static size_t bytes_of_copies(const Array* arrays, int count)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < count; ++i) {
+        const bool is_marked = arrays[i].size > 0 && arrays[i].address == 0;
+        bytes += is_marked ? (arrays[i].last - arrays[i].first + 256) / 256 * 256 : 0;
+    }
+    return bytes;
+}
+
+static int copy_array(uintptr_t to, uintptr_t from, const Array& array, cudaStream_t stream)
+{
+    return -static_cast<int>(cudaMemcpyAsync(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
+                                             array.last - array.first + 1, cudaMemcpyDeviceToDevice, stream));
+}
+
+// Copies the marked arrays to memory, one behind another, and moves its start behind them.
+static int copy_unaligned(Array* arrays, int count, char** memory, cudaStream_t stream)
+{
+    for (int i = 0; i < count; ++i) {
+        const size_t bytes = bytes_of_copies(&arrays[i], 1);
+        if (bytes == 0) continue;
+        arrays[i].address = reinterpret_cast<uintptr_t>(*memory);
+        *memory += bytes;
+        if (const int status = copy_array(arrays[i].address, arrays[i].first, arrays[i], stream)) return status;
+    }
+    return KGEN_SUCCESS;
+}
+
+// Copies results back.
+static int copy_back(const Array* arrays, const Operand* operands, int count, cudaStream_t stream)
+{
+    for (int i = 0; i < count; ++i) {
+        const Array& array = arrays[i];
+        const bool is_copied = array.size > 0 && (array.address < array.first || array.address > array.last);
+        if (!operands[i].is_written || !is_copied) continue;
+        if (const int status = copy_array(array.first, array.address, array, stream)) return status;
+    }
+    return KGEN_SUCCESS;
+}
+
+// Whether kernels may start while the one ahead of them in the stream ends (programmatic dependent launch).
+static bool may_start_early()
+{
+    int device = 0, major = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    return major >= 9;
+}
+
+// Queues a kernel on a grid of `x` by `y` blocks; of no blocks, which are no error, nothing.
+template <typename Kernel, typename... Values>
+static int launch(Kernel& kernel, long long x, long long y, int threads, bool starts_early, cudaStream_t stream,
+                  Values... values)
+{
+    if (x > 2147483647 || y > 65535) return KGEN_TOO_LARGE;
+    if (x == 0 || y == 0) return KGEN_SUCCESS;
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned int>(x), static_cast<unsigned int>(y));
+    config.blockDim = dim3(threads);
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = starts_early && may_start_early() ? 1 : 0;
+    return -static_cast<int>(cudaLaunchKernelEx(&config, kernel, values...));
+}
+
+static int check_workspace(void* workspace, size_t bytes, size_t needed)
+{
+    if (needed > 0 && (workspace == nullptr || bytes < needed)) return KGEN_SMALL_WORKSPACE;
+    return reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? KGEN_SUCCESS : KGEN_MISALIGNED;
+}
+
+// What a status means, with the name of the array at fault.
+static const char* message_of(int status, const Operand* operands, int count)
+{
+    static const char* const meanings[] = {
+        "success",
+        "a null pointer",
+        "another number of dimensions than the program has, or more than 8",
+        "another dtype than the program was compiled for",
+        "a negative extent, or extents that do not fit those of the other arrays",
+        "more elements, or larger strides, than a launch can have",
+        "an address that is no multiple of the element's size (256 bytes for workspace)",
+        "memory that is written overlaps another array, or itself",
+        "strides, extents or alignment that no kernel of this file is for",
+        "less workspace than the program needs",
+    };
+    static thread_local char text[256];
+    if (status < 0) return cudaGetErrorString(static_cast<cudaError_t>(-status));
+    const int code = status % 256, number = status / 256;
+    const char* const meaning = code <= KGEN_SMALL_WORKSPACE ? meanings[code] : "no status of this launcher";
+    if (number == 0 || number > count) return meaning;
+    snprintf(text, sizeof(text), "%s: %s", operands[number - 1].name, meaning);
+    return text;
+}
+
+// What the kernels take.
+struct Arguments {
+    const float* a_ptr;
+    const float* b_ptr;
+    float* y_ptr;
+    cudaStream_t stream;
+};
+
+static int launch_cosine_boxes_columns_boxes_32x32x4(const Arguments& a, const Space& space)
+{
+    const long long* const shape = space.shape;
+    const auto& strides = space.strides;
+    const long long width = shape[0];
+    const long long row_blocks = kgen_ceil_div(shape[1], 32) * kgen_ceil_div(shape[2], 32);
+    const cosine_boxes_columns_boxes_32x32x4_layout layout = {
+        (shape[2] != 1) ? strides[0][2] : 0,
+        (shape[2] != 1) ? strides[2][2] : 0,
+        (int)width,
+        (int)shape[1],
+        (int)shape[2],
+        (int)((shape[0] > 1) ? strides[1][0] : 0),
+        {(int)((shape[0] > 1) ? strides[2][0] : 0), (int)((shape[1] > 1) ? strides[2][1] : 0)},
+        (unsigned int)kgen_ceil_div(shape[1], 32),
+        (unsigned int)kgen_magic(kgen_ceil_div(shape[1], 32)),
+        (unsigned int)kgen_shift(kgen_ceil_div(shape[1], 32)),
+    };
+    return launch(cosine_boxes_columns_boxes_32x32x4, row_blocks, 1, 256, true, a.stream,
+                  a.a_ptr, a.b_ptr, a.y_ptr, layout);
+}
+
+const Operand OPERANDS[] = {
+    {"a", KGEN_FLOAT32, 3, false},
+    {"b", KGEN_FLOAT32, 3, false},
+    {"y", KGEN_FLOAT32, 2, true},
+};
+
+// What a call launches for one kernel of the program: nothing where there is nothing to compute.
+struct Choice {
+    int (*launch)(const Arguments&, const Space&);
+    Space space;
+};
+
+// Checks the arrays, and that they have the layouts that the kernels are for, and decides on the kernels.
+static int decide(const kgen_array* const* given, Array* arrays, Choice* choices)
+{
+    int status = read_arrays(given, OPERANDS, 3, arrays);
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[0], 1, {2000, 128, 300}, {128, 1, 256000});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {2000, 128, 300}, {1, 2000, 256000});
+    if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {2000, 128}, {128, 1});
+    if (status != KGEN_SUCCESS || arrays[2].size == 0) return status;
+    choices[0].launch = launch_cosine_boxes_columns_boxes_32x32x4;
+    choices[0].space = {3, {300, 128, 2000}, {{0, 1, 128}, {256000, 1, 128}, {256000, 2000, 1}}};
+    return mark_unaligned(arrays, OPERANDS, {0, 1, 2});
+}
+
+// The bytes of a call: copies of unaligned arrays, buffers between kernels, then scratch memory, which these share.
+static size_t workspace_of(const Array* arrays)
+{
+    return bytes_of_copies(arrays, 3);
+}
+
+}  // namespace kgen_cosine_boxes
+
+extern "C" int cosine_boxes_launch(const kgen_array* a_array,
+                                   const kgen_array* b_array,
+                                   const kgen_array* y_array,
+                                   void* workspace,
+                                   size_t workspace_bytes,
+                                   cudaStream_t stream)
+{
+    using namespace kgen_cosine_boxes;
+    const kgen_array* const given[] = {a_array, b_array, y_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    int status = decide(given, arrays, choices);
+    if (status == KGEN_SUCCESS) {
+        status = check_workspace(workspace, workspace_bytes, workspace_of(arrays));
+    }
+    if (status != KGEN_SUCCESS) return status;
+    char* memory = static_cast<char*>(workspace);
+    status = copy_unaligned(arrays, 3, &memory, stream);
+    if (status != KGEN_SUCCESS) return status;
+    const Arguments a = {
+        reinterpret_cast<const float*>(arrays[0].address),
+        reinterpret_cast<const float*>(arrays[1].address),
+        reinterpret_cast<float*>(arrays[2].address),
+        stream,
+    };
+    for (const Choice& choice : choices) {
+        if (status == KGEN_SUCCESS && choice.launch != nullptr) status = choice.launch(a, choice.space);
+    }
+    if (status == KGEN_SUCCESS) status = copy_back(arrays, OPERANDS, 3, stream);
+    return status;
+}
+
+extern "C" int cosine_boxes_workspace_size(const kgen_array* a_array,
+                                           const kgen_array* b_array,
+                                           const kgen_array* y_array,
+                                           size_t* bytes)
+{
+    using namespace kgen_cosine_boxes;
+    const kgen_array* const given[] = {a_array, b_array, y_array};
+    Array arrays[3];
+    Choice choices[1] = {};
+    const int status = decide(given, arrays, choices);
+    *bytes = status == KGEN_SUCCESS ? workspace_of(arrays) : 0;
+    return status;
+}
+
+extern "C" const char* cosine_boxes_error_string(int status)
+{
+    using namespace kgen_cosine_boxes;
+    return message_of(status, OPERANDS, 3);
+}
+
+#endif
