@@ -217,9 +217,10 @@ def choose_variant(
     usual = select_variant(typed, sizes, operands, source, target)
     if typed.split is None or sizes.assumed:
         return usual
-    from kgen.schedule.reduction.orders import lie_alike
+    from kgen.schedule.reduction.orders import lie_alike, writes_across
 
-    if lie_alike(operands.inputs(typed.graph, sizes)):
+    given = operands.inputs(typed.graph, sizes)
+    if lie_alike(given) and not any(writes_across(step, sizes.extents, given) for step in typed.steps):
         return usual
     from kgen.variant_search import Undecided, VariantSearch
 

@@ -95,6 +95,13 @@ def test_operands_in_three_orders_are_read_by_boxes() -> None:
     assert any("operands lie in several orders or with gaps" in reason for reason in found.steps[0].reasons)
 
 
+def test_elements_beside_the_reduction_of_columns_are_written_ahead() -> None:
+    """One operand in C order, of which no kernel with both outputs reads whole sectors."""
+    found = lowered("out = cast<float>(x) * 2\nm = max(x, axis=1)", x=("int16", (4, 39670, 512), (0, 1024, 1)))
+    assert templates(found)[-1] == "column_reduce"
+    assert len(found.steps) == 2
+
+
 def test_columns_side_by_side_through_several_dimensions() -> None:
     """Three neighbours that share one broadcast operand, 7521 times."""
     shape = (4096, 7521, 3)

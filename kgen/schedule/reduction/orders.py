@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kgen.partition.reduction_step import ReductionStep
-from kgen.partition.step import Access
+from kgen.partition.step import Access, Step
 from kgen.records import dataclass
+from kgen.schedule.reduction.schedule import is_plain
 from kgen.schedule.step_layout import Array, Extents, concrete, view
 
 Axes = tuple[int, ...]  #: an operand's axes in memory, the slowest first
@@ -29,6 +30,26 @@ def _has_long_runs(array: Array) -> bool:
             return False
         run, before = run * extent if stride == run else run, stride
     return True
+
+
+def writes_across(step: Step, extents: Extents, arrays: Sequence[Array | None]) -> bool:
+    """Whether a kernel writes elements of rows, or reads them again, that lie across in memory: a kept axis is the
+    fastest of an array."""
+    return (
+        isinstance(step, ReductionStep)
+        and not is_plain(step)
+        and any(_lies_across(step, extents, access, arrays[access.operand]) for access in step.accesses)
+    )
+
+
+def _lies_across(step: ReductionStep, extents: Extents, access: Access, array: Array | None) -> bool:
+    """Whether an array that varies along rows is consecutive along another axis."""
+    if array is None:
+        return False
+    shape = concrete(step.shape, extents)
+    strides = view(access, array, shape).strides
+    own = [(abs(s), a < step.kept) for a, (n, s) in enumerate(zip(shape, strides, strict=True)) if n > 1 and s]
+    return any(not kept for _, kept in own) and min(own)[1]
 
 
 def copies(step: ReductionStep, extents: Extents, arrays: Sequence[Array | None]) -> Iterator[Mapping[int, Axes]]:
