@@ -6,14 +6,17 @@ elementwise kernel can, through boxes; it stores the value, in C order, that the
 
 from __future__ import annotations
 
-from kgen.ir.graph import Graph, Reduction
+from collections.abc import Sequence
 
-_LEAVES = frozenset({"load", "const", "scalar", "size", "index"})
+from kgen.ir.graph import Graph, Op, Reduction
+
+_LEAVES = frozenset({"const", "scalar", "size", "index"})
 
 
 def stored_value(kernel: Graph) -> int | None:
     """The last value that takes the place of everything before it: as large as what is reduced, and nothing later uses
-    what it is computed from.  None where there is no such value."""
+    what it is computed from.  Before casts, where that takes fewer bytes: reductions repeat them.  None where there is
+    no such value."""
     ops = kernel.ops
     last_use = list(range(len(ops)))
     for number, op in enumerate(ops):
@@ -28,4 +31,14 @@ def stored_value(kernel: Graph) -> int | None:
             found = number
         if op.name not in ("const", "scalar", "size"):
             open_until = max(open_until, last_use[number])
-    return found
+    return None if found is None else _narrowest(ops, found)
+
+
+def _narrowest(ops: Sequence[Op], value: int) -> int:
+    """The value, or what it is cast from in fewer bytes."""
+    while ops[value].name == "cast":
+        (source,) = ops[value].args
+        if ops[source].shape != ops[value].shape or ops[source].dtype.size >= ops[value].dtype.size:
+            break
+        value = source
+    return value
