@@ -112,16 +112,15 @@ def _ways(facts: RowFacts, widest: int, usual: ColumnSchedule | None) -> Iterato
     orders = [(facts, False), *((with_second(facts, d), True) for d in _sharing_sectors(facts))]
     for (order, may_chunk), n in product(orders, range(widest.bit_length())):
         columns = ColumnDemand(replace(order, space=coarse(order.space)), widest >> n)
-        found = (
-            way for way in _shapes(order, columns, may_chunk=may_chunk) if usual is None or _may_replace(way, usual)
-        )
-        if ways := list(found):
-            yield ways
+        for run in _runs(order, columns.group):
+            found = _shapes(order, columns, run, may_chunk=may_chunk)
+            if ways := [way for way in found if usual is None or _may_replace(way, usual)]:
+                yield ways
 
 
-def _shapes(facts: RowFacts, columns: ColumnDemand, *, may_chunk: bool) -> Iterator[ColumnWay]:
-    """Each shape of blocks, with as many elements in flight as fit.  ``may_chunk``: whether chunks may be of use."""
-    run = _run(facts, columns.group)
+def _shapes(facts: RowFacts, columns: ColumnDemand, run: int, *, may_chunk: bool) -> Iterator[ColumnWay]:
+    """Each shape of blocks, with as many elements in flight as fit.  ``run``: as in :class:`ColumnWay`.  ``may_chunk``:
+    whether chunks may be of use."""
     alone = facts.width if run and facts.reduced == 1 and 1 < facts.width <= columns.whole else run
     shapes = [(*block, 0, split) for block in _BLOCKS for split in (False, True)]
     shapes += [(*block, chunk, False) for block in _WIDE for chunk in _CHUNKS if may_chunk]
@@ -132,13 +131,14 @@ def _shapes(facts: RowFacts, columns: ColumnDemand, *, may_chunk: bool) -> Itera
         yield from islice((way for way in ways if _fits(way, columns)), 1)
 
 
-def _run(facts: RowFacts, group: int) -> int:
-    """Elements of transposed operands that a thread takes at once; 0 without these."""
+def _runs(facts: RowFacts, group: int) -> tuple[int, ...]:
+    """Elements of transposed operands that a thread may take at once; 0 without these.  Where runs have one element, as
+    in pieces of an odd length, they may as well be gathered, several at a time (*Pieces of odd lengths*)."""
     transposed = down_columns_only(facts)
     run = run_length(facts, group, transposed) if transposed else 0
     while run >= 2 * facts.width:
         run //= 2
-    return run
+    return (1, 0) if run == 1 else (run,)
 
 
 def _flying(facts: RowFacts, columns: ColumnDemand) -> list[int]:
