@@ -82,6 +82,8 @@ def _by_name(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
             return op.args[0]
         case "div" | "floordiv" if op.dtype.is_float:
             return _division(builder, op, constant(args[1]))
+        case "mod" if op.dtype.is_int:
+            return _remainder(builder, op, constant(args[1]))
         case "exp" | "round" | "floor" | "ceil" | "trunc":
             return _function(builder, op, args[0])
     return _of_two(builder, op, args) if len(op.args) == 2 else None
@@ -180,6 +182,13 @@ def _of_one(kernel: Graph, builder: Builder, op: Op, arg: Op) -> int | None:
         return None
     value = op.args[0] if op.shape == arg.shape else without_axes(kernel, builder, op.args[0], attr.axes)
     return None if value is None else only_element(builder, replace(op, args=(value,)), builder.ops[value])
+
+
+def _remainder(builder: Builder, op: Op, divisor: bool | int | float | None) -> int | None:
+    """The remainder by a power of two has the lowest bits: also of negative numbers, as it is not negative."""
+    if not isinstance(divisor, int) or divisor <= 0 or divisor & (divisor - 1):
+        return None
+    return builder.op("and", (op.args[0], builder.const(divisor - 1, op.dtype)), shape=op.shape)
 
 
 def _where(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
