@@ -6,7 +6,7 @@ import math
 
 from kgen.families import facts_of, family_of
 from kgen.lowering import LoweredStep
-from kgen.schedule.cost import coarse
+from kgen.schedule.cost import coarse, refinement
 from kgen.schedule.facts import Choice
 from kgen.schedule.step_layout import Placed
 from kgen.schedule.target import Target
@@ -21,7 +21,7 @@ def seconds_of(step: LoweredStep, target: Target) -> float:
     if seconds is not None:
         return seconds
     if step.seconds is not None:
-        return target.tuning.traffic.launch + step.seconds
+        return target.tuning.traffic.launch + step.seconds * refinement(placed.space)
     return traffic(planned, step.step, placed.space, placed.itemsizes).seconds(target)
 
 
@@ -32,8 +32,8 @@ def needed_seconds(step: LoweredStep, target: Target) -> float:
 
 
 def least_seconds_of(placed: Placed, target: Target) -> float:
-    """What a kernel takes with any schedule, at least: by the fastest of the rates, over extents as predictions take
-    them."""
+    """What a kernel takes with any schedule, at least: by the fastest of the rates, over coarse extents, as some
+    predictions take them."""
     tuning, space = target.tuning, coarse(placed.space)
     moved = 0.0
     for size, strides in zip(placed.itemsizes, space.strides, strict=True):
@@ -41,4 +41,5 @@ def least_seconds_of(placed: Placed, target: Target) -> float:
         reach = 1 + sum((n - 1) * step for n, step in own)
         moved += size * min(math.prod(n for n, _ in own), reach)
     memory = max(r.memory for r in (tuning.traffic, tuning.gathered_rates, tuning.costs, tuning.chunk_costs))
+    moved *= min(1.0, refinement(placed.space))
     return min(tuning.traffic.launch, tuning.gathered_rates.launch) + moved / memory

@@ -26,12 +26,13 @@ def suffix(schedule: ColumnSchedule, itemsizes: Sequence[int]) -> str:
 
 def seconds(facts: RowFacts, choice: Choice) -> float | None:
     """By how blocks walk columns, unless several share these: merges are not predicted."""
+    from kgen.schedule.cost import refinement
     from kgen.schedule.reduction.column_search import column_seconds
 
     assert isinstance(choice.schedule, ColumnSchedule)
     if choice.schedule.split:
         return None
-    return facts.tuning.traffic.launch + column_seconds(facts, choice)
+    return facts.tuning.traffic.launch + column_seconds(facts, choice) * refinement(choice.space)
 
 
 FAMILY = Family(

@@ -67,6 +67,16 @@ def coarse(space: IterationSpace) -> IterationSpace:
     return IterationSpace(tuple(max(1, leading(n, 2)) for n in space.shape), strides, space.axes)
 
 
+#: Elements of a space for each one of its coarse space: on average, as rates are fitted to predictions for coarse ones
+#: (*Predictions for coarse extents*).
+_OF_COARSE = 1.3
+
+
+def refinement(space: IterationSpace) -> float:
+    """The factor from a time that was predicted for the coarse space to that of the space: that of their elements."""
+    return space.numel / (coarse(space).numel * _OF_COARSE)
+
+
 def run(extents: Sequence[float], order: Iterable[int], shape: Sequence[int], elements: float) -> Extents:
     """How far ``elements`` reach that begin with a box of ``extents`` and go on in an order of dimensions."""
     found = list(extents)

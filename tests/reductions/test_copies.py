@@ -118,6 +118,12 @@ def test_elements_beside_the_reduction_of_columns_are_written_ahead() -> None:
     assert len(found.steps) == 2
 
 
+def test_predictions_of_boxes_and_of_rows_are_for_the_same_extents() -> None:
+    """Of 512 x 22 x 26 x 255, where 255 counts as 192 and 22 as 16: one kernel behind a copy takes less time than two
+    that read everything."""
+    assert templates(of_seed(200848)) == ["boxes", "column_resident"]
+
+
 def test_columns_side_by_side_through_several_dimensions() -> None:
     """Three neighbours that share one broadcast operand, 7521 times."""
     shape = (4096, 7521, 3)
@@ -165,7 +171,7 @@ def test_every_way_has_the_same_bits(order: tuple[int, ...]) -> None:
     assert any(name.startswith("copied") for name in seen)
 
 
-@pytest.mark.parametrize("seed", [90001, 90067, 90102, 90146, 90156, 90231, 90245, 90390, 90393])
+@pytest.mark.parametrize("seed", [90001, 90067, 90102, 90146, 90156, 90231, 90245, 90390, 200848])
 def test_variants_that_take_too_long_are_not_decided(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same variant as when all kernels of all variants are decided; none takes less than what it takes at least."""
     decided: list[float] = []
