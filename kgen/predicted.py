@@ -6,7 +6,7 @@ import math
 
 from kgen.families import facts_of, family_of
 from kgen.lowering import LoweredStep
-from kgen.schedule.cost import coarse, refinement
+from kgen.schedule.cost import coarse, refined, refinement
 from kgen.schedule.facts import Choice
 from kgen.schedule.step_layout import Placed
 from kgen.schedule.target import Target
@@ -21,8 +21,8 @@ def seconds_of(step: LoweredStep, target: Target) -> float:
     if seconds is not None:
         return seconds
     if step.seconds is not None:
-        return target.tuning.traffic.launch + step.seconds * refinement(placed.space)
-    return traffic(planned, step.step, placed.space, placed.itemsizes).seconds(target)
+        return target.tuning.traffic.launch + refined(step.seconds, placed.space, target.tuning.costs)
+    return traffic(planned, step.step, placed.space, placed.itemsizes).seconds(target.tuning)
 
 
 def needed_seconds(step: LoweredStep, target: Target) -> float:

@@ -26,13 +26,14 @@ def suffix(schedule: ColumnSchedule, itemsizes: Sequence[int]) -> str:
 
 def seconds(facts: RowFacts, choice: Choice) -> float | None:
     """By how blocks walk columns, unless several share these: merges are not predicted."""
-    from kgen.schedule.cost import refinement
+    from kgen.schedule.cost import refined
     from kgen.schedule.reduction.column_search import column_seconds
 
     assert isinstance(choice.schedule, ColumnSchedule)
     if choice.schedule.split:
         return None
-    return facts.tuning.traffic.launch + column_seconds(facts, choice) * refinement(choice.space)
+    tuning = facts.tuning
+    return tuning.traffic.launch + refined(column_seconds(facts, choice), choice.space, tuning.chunk_costs)
 
 
 FAMILY = Family(

@@ -29,13 +29,12 @@ def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:
 
 
 def seconds(facts: RowFacts, choice: Choice) -> float | None:
-    """Of rows in chunks that gather elements, which were chosen by these rates."""
-    from kgen.schedule.reduction.row_cost import row_seconds
+    """By traffic and instructions."""
+    from kgen.schedule.reduction.row_cost import warp_instructions
+    from kgen.schedule.traffic import traffic
 
-    schedule = choice.schedule
-    assert isinstance(schedule, RowSchedule)
-    gathers = any(schedule.accesses[i].kind == "gather" for i in facts.reads)
-    return row_seconds(facts, choice, facts.tuning.gathered_rates) if schedule.chunk and gathers else None
+    tuning, moved = facts.tuning, traffic(choice.schedule, facts.step, choice.space, facts.itemsizes)
+    return moved.seconds(tuning, warp_instructions(facts, choice, tuning.gathered_rates))
 
 
 FAMILY = Family(

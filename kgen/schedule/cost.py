@@ -77,6 +77,12 @@ def refinement(space: IterationSpace) -> float:
     return space.numel / (coarse(space).numel * _OF_COARSE)
 
 
+def refined(seconds: float, space: IterationSpace, model: CostModel) -> float:
+    """Seconds for the space, from those for the coarse one: a launch takes as long for any."""
+    fixed = model.launch + model.wait
+    return fixed + (seconds - fixed) * refinement(space)
+
+
 def run(extents: Sequence[float], order: Iterable[int], shape: Sequence[int], elements: float) -> Extents:
     """How far ``elements`` reach that begin with a box of ``extents`` and go on in an order of dimensions."""
     found = list(extents)

@@ -9,10 +9,8 @@ from kgen.records import dataclass
 class TrafficRates:
     """How fast memory and caches serve kernels, to compare ways to compute a program."""
 
-    #: Bytes a second from memory, and from L2; lines a second from all L1 caches.
+    #: Bytes a second that a copy moves.
     memory: float = 4.2e12
-    l2: float = 6.5e12
-    lines: float = 2.2e11
     #: Requests to L2 a second, each for a part of a line (layernorm of 768, one operand permuted, 212 million 2800 us).
     requests: float = 8e10
     #: What bytes of sectors that a warp writes in part cost beside those of whole ones (layernorm of 49 x 2048 rows of

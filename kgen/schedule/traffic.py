@@ -16,7 +16,9 @@ from kgen.partition.step import Step
 from kgen.records import dataclass
 from kgen.schedule.reduction.schedule import NarrowColumnSchedule, RowSchedule, goes_along_rows, varying_accesses
 from kgen.schedule.schedule import Schedule
-from kgen.schedule.target import L1_OF_THREAD, LINE, SECTOR, WARP, Target
+from kgen.schedule.search import overlapped
+from kgen.schedule.target import L1_OF_THREAD, LINE, SECTOR, WARP
+from kgen.schedule.tuning import Tuning
 
 Box = tuple[int, ...]  #: extents along the dimensions of a space
 
@@ -31,11 +33,12 @@ class KernelTraffic:
     lines: float
     requests: float
 
-    def seconds(self, target: Target) -> float:
-        """The predicted time of the kernel, beside other kernels."""
-        rates = target.tuning.traffic
-        of_l2 = max(self.l2 / rates.l2, self.requests / rates.requests)
-        return rates.launch + max(self.memory / rates.memory, of_l2, self.lines / rates.lines)
+    def seconds(self, tuning: Tuning, instructions: float = 0) -> float:
+        """The predicted time of the kernel, beside other kernels.  ``instructions``: of warps, where they are known."""
+        rates = tuning.gathered_rates
+        of_l2 = max(self.l2 / rates.l2, self.requests / tuning.traffic.requests)
+        parts = (self.memory / rates.memory, of_l2, self.lines / rates.lines, instructions / rates.issue)
+        return tuning.traffic.launch + overlapped(parts, rates.overlap)
 
 
 def needed_bytes(space: IterationSpace, itemsizes: Sequence[int]) -> int:

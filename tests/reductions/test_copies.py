@@ -70,9 +70,9 @@ def test_a_copy_has_to_pay() -> None:
 
 
 def test_stepped_columns_of_a_chain_are_reduced_first() -> None:
-    text = "let z = a + b\ns = max(abs(z), axis=0, keepdims=true)\nq = z / s"
+    text = "let z = cast<float>(a) + cast<float>(b)\ns = max(abs(z), axis=0, keepdims=true)\nq = z / s"
     shape = (16384, 2048)
-    found = lowered(text, a=("float32", shape, (4096, 2)), b=("float32", shape, (2048, 1)))
+    found = lowered(text, a=("bfloat16", shape, (4096, 2)), b=("bfloat16", shape, (2048, 1)))
     assert templates(found) == ["column_reduce", "rows"]
 
 
@@ -122,6 +122,18 @@ def test_predictions_of_boxes_and_of_rows_are_for_the_same_extents() -> None:
     """Of 512 x 22 x 26 x 255, where 255 counts as 192 and 22 as 16: one kernel behind a copy takes less time than two
     that read everything."""
     assert templates(of_seed(200848)) == ["boxes", "column_resident"]
+
+
+@pytest.mark.parametrize(
+    ("seed", "kernels"),
+    [
+        (300055, ["boxes", "column_reduce", "boxes"]),  # not one whose rows take a word of each line
+        (300083, ["column_reduce", "tiled"]),  # not rows that write sectors in part, behind a tile
+        (200306, ["column_reduce", "boxes"]),  # not columns in registers that use sectors in part, behind two copies
+    ],
+)
+def test_what_bounds_a_kernel_overlaps_only_in_part(seed: int, kernels: list[str]) -> None:
+    assert templates(of_seed(seed)) == kernels
 
 
 def test_columns_side_by_side_through_several_dimensions() -> None:

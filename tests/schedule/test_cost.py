@@ -8,10 +8,18 @@ import pytest
 
 import kgen
 from kgen.layout.iterator import IterationSpace
-from kgen.schedule.cost import Traffic, coarse, pieces
+from kgen.schedule.cost import Traffic, coarse, pieces, refined
 from kgen.schedule.elementwise.box_shapes import tile_shape
+from kgen.schedule.rates import CostModel
 
 SECTOR = 32
+
+
+def test_what_a_launch_takes_does_not_grow_with_the_elements() -> None:
+    model, space = CostModel(), IterationSpace((255, 1023), ((1, 255),), ((0,), (1,)))
+    fixed = model.launch + model.wait
+    assert refined(fixed, space, model) == fixed
+    assert refined(1.0, space, model) == pytest.approx(255 * 1023 / (192 * 768 * 1.3), rel=1e-5)
 
 
 def traffic(size: int, *strides: int, misaligned: bool = False) -> Traffic:

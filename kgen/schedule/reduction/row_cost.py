@@ -25,9 +25,15 @@ def row_seconds(facts: RowFacts, choice: Choice, rates: RowRates) -> float:
         moved.memory / rates.memory,
         moved.l2 / rates.l2,
         moved.lines / rates.lines,
-        _instructions(facts, schedule, rates) * prod(choice.space.shape[facts.reduced :]) / WARP / rates.issue,
+        warp_instructions(facts, choice, rates) / rates.issue,
     )
     return rates.launch + overlapped(parts, rates.overlap)
+
+
+def warp_instructions(facts: RowFacts, choice: Choice, rates: RowRates) -> float:
+    """Of all warps of a launch."""
+    assert isinstance(choice.schedule, RowSchedule)
+    return _instructions(facts, choice.schedule, rates) * prod(choice.space.shape[facts.reduced :]) / WARP
 
 
 def _instructions(facts: RowFacts, schedule: RowSchedule, rates: RowRates) -> float:
