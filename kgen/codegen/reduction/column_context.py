@@ -108,7 +108,8 @@ class ColumnContext(ColumnHead):
     whether they are not neighbours.
     ``at_once``: whether the one batch of ``reads`` has all of a thread's elements.  ``keeps_loads_above``: whether the
     arithmetic of a batch has branches, which its loads should not wait for.  ``invariant``: what is the same for all
-    elements of a column, and is read ahead of them.  ``reads``: batches of elements, the largest first (in a loop if
+    elements of a column, and is read ahead of them; ``once``: lines that compute what is the same for all elements of
+    a column, into ``once_arrays``.  ``reads``: batches of elements, the largest first (in a loop if
     ``loops``), then each half as large, down to one; or one for threads with one element fewer.  ``takes_runs``:
     whether the elements of a batch are consecutive in their column; there is then a loop for each size, the last one
     for single elements, which threads share.  ``counted``: the type of the number of elements that a thread has seen,
@@ -134,6 +135,8 @@ class ColumnContext(ColumnHead):
     states: tuple[ColumnState, ...]
     counted: str
     invariant: tuple[Read, ...]
+    once_arrays: tuple[str, ...]
+    once: tuple[str, ...]
     reads: tuple[ReadContext, ...]
     ahead: int
     results: tuple[Value, ...]

@@ -6,21 +6,22 @@ columns, and merge their states in shared memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Element, Writer
-from kgen.codegen.layouts import index_decomposition, no_overlap_comment
+from kgen.codegen.layouts import no_overlap_comment
 from kgen.codegen.reduction.accumulators import Accumulator, with_shared_count, without_compensation
 from kgen.codegen.reduction.calls import Calls, Functions, Values, reads_of
 from kgen.codegen.reduction.column_context import ColumnContext, ColumnState, ReadContext
+from kgen.codegen.reduction.column_once import Once, fixed_loads
 from kgen.codegen.reduction.column_values import alignments, load_one, multiples, store_ones
 from kgen.codegen.reduction.comment import bound_comment
 from kgen.codegen.reduction.context import Declared, Read, Stored, Value
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import Parts
-from kgen.codegen.reduction.places import ColumnPlaces, Uses, row_coordinates
+from kgen.codegen.reduction.places import ColumnPlaces, Uses, first_column, group_coordinates
 from kgen.codegen.reduction.states import States, first_of, part_of, result_of, thread_state, value_name
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.ops import BRANCHING
@@ -132,7 +133,8 @@ class ColumnKernel:
 
     @staticmethod
     def of(facts: Facts) -> ColumnKernel:
-        operands, parts, values = facts.operands(), Parts.of(facts.step, is_column=True), Values(facts.values)
+        operands, values = facts.operands(), Values(facts.values)
+        parts = Parts.of(facts.step, is_column=True, fixed=fixed_loads(facts))
         adapted = with_shared_count if facts.schedule.loops else without_compensation
         states = {n: (adapted(m), state) for n, (m, state) in facts.states.items()}
         functions = Functions(parts, values, facts.statements, facts.declare)
@@ -148,19 +150,26 @@ class ColumnKernel:
         return "[j]" if self.schedule.group > 1 else ""
 
     @property
+    def height(self) -> str:
+        """The number of elements of a column: in the text where all columns of the kernel have as many."""
+        return str(self.schedule.vectors) if self.is_whole and self.schedule.threads == 1 else "layout.height"
+
+    @property
     def lanes(self) -> int:
         """Threads across columns."""
         return self.schedule.block // self.schedule.threads
 
     def describe(self) -> Described:
         schedule, tuning = self.schedule, self.schedule.target.tuning.columns
+        once = Once.of(self.facts, self.parts, self.values, Batch.of(self.operands, 1, Uses()).element)
         function = self.functions.write(0, f"{self.facts.base}_pass", list(self.states), self.states)
         writer = Writer(self.facts.step, self.facts.statements, unique=self.values.unique)
         results, lines, packs = self.results(writer)
         used = " ".join([*(value.code for value in results), *lines, *(pack.place for pack in packs)])
         anywhere = (i for i in range(len(schedule.accesses)) if self.places.base_of(i) in used)
         accumulators = [mine for mine, _ in self.states.values()]
-        pointers = self.places.starts(sorted({*reads_of(function), *anywhere}))
+        read = sorted({*reads_of(function), *once.reads})
+        pointers = self.places.starts(sorted({*read, *anywhere}))
         reads, ahead = tuple(self.reading(count, function) for count in self.counts), tuning.results_ahead
         context = ColumnContext(
             template="reduction/column_reduce.cu.j2",
@@ -189,7 +198,9 @@ class ColumnKernel:
             blocks_per_sm=blocks_per_sm(schedule),
             states=tuple(column_state(mine, state, shared(state)) for mine, state in self.states.values()),
             counted=self.counted,
-            invariant=self.invariant(function),
+            invariant=self.invariant(read),
+            once_arrays=once.arrays,
+            once=once.lines,
             reads=reads,
             ahead=ahead if ahead * sum(m.size for m in accumulators) <= tuning.ahead_bytes else 1,
             results=results,
@@ -198,10 +209,11 @@ class ColumnKernel:
         )
         return Described(
             context,
-            (*self.functions.headers, *writer.headers),
+            (*self.functions.headers, *once.headers, *writer.headers),
             (
-                *self.functions.helpers, *writer.helpers, *(h for m in accumulators for h in m.all_helpers),
-                *self.operands.loads_of(reads_of(function)), *(["keep_loads_above"] if self.keeps_loads_above else []),
+                *self.functions.helpers, *once.helpers, *writer.helpers,
+                *(h for m in accumulators for h in m.all_helpers), *self.operands.loads_of(read),
+                *(["keep_loads_above"] if self.keeps_loads_above else []),
             ),
         )  # fmt: skip
 
@@ -257,11 +269,10 @@ class ColumnKernel:
             f"u < {count - 1} || down + u * {threads} < layout.height" if is_whole and threads > 1 else "",
         )
 
-    def invariant(self, function: Element) -> tuple[Read, ...]:
-        """What is read ahead of all batches."""
+    def invariant(self, read: Sequence[int]) -> tuple[Read, ...]:
+        """What is read ahead of all batches, of the accesses that are ``read``."""
         one = Batch.of(self.operands, 1, Uses())
-        found = [i for i in reads_of(function) if i not in self.schedule.columnwise]
-        return tuple(map(one.load, found))
+        return tuple(one.load(i) for i in read if i not in self.schedule.columnwise)
 
     @property
     def counted(self) -> str:
@@ -277,7 +288,7 @@ class ColumnKernel:
         for n, (by, member) in sorted({**own, **self.facts.known}.items()):
             mine, state = self.states[by]
             value = self.values.unique(value_name(self.facts.step, n, self.states))
-            text = result_of(mine, self.total(state), member, "layout.height", may_be_empty=True)
+            text = result_of(mine, self.total(state), member, self.height, may_be_empty=True)
             found.append(Value(register_type(ops[n].dtype), value, text))
             writer.exprs[n] = Expr(value, PRIMARY)
         last = self.parts.last()
@@ -346,26 +357,6 @@ def transposes(schedule: RowSchedule) -> bool:
 def column_schedule(schedule: RowSchedule) -> ColumnSchedule:
     assert isinstance(schedule, ColumnSchedule)
     return schedule
-
-
-def group_coordinates(schedule: ColumnSchedule, wanted: Set[int]) -> tuple[str, ...]:
-    """Lines that decompose the number of a group of columns.
-
-    With chunks, c0 is the place of a group in its chunk, and the last coordinate the number of the chunk.
-    """
-    if not schedule.chunk:
-        return row_coordinates(schedule, wanted, "number")
-    rank = schedule.kept + 1
-    return tuple(index_decomposition(rank, {*wanted, schedule.kept}, schedule.signed, "number"))
-
-
-def first_column(schedule: ColumnSchedule) -> str:
-    """The first of a thread's columns."""
-    group = "c0" if schedule.kept > 1 or schedule.chunk else "number" if schedule.index_bits == 64 else "(int)number"
-    if schedule.chunk:
-        group = f"({schedule.chunk} * c{schedule.kept} + c0)"
-    several = schedule.group > 1 and not schedule.apart
-    return f"{schedule.group} * {group}" if several else group.strip("()") if schedule.chunk else group
 
 
 def blocks_per_sm(schedule: RowSchedule) -> int:

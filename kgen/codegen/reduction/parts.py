@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence, Set
 
 from kgen.dtypes import FLOAT32, FLOAT64
 from kgen.ir.graph import Graph, Op
-from kgen.ir.ops import OPS
+from kgen.ir.ops import BRANCHING, OPS
 from kgen.partition.reduction_step import ReductionStep
 from kgen.passes.online import approximable_exponentials, is_quotient_by_sum, quotients_by_sums
 from kgen.records import dataclass
+from kgen.schedule.target import WORD
 
 #: Bytes of values of which two share a register.
 HALF = 2
@@ -29,7 +30,9 @@ class Parts:
     ``narrow_divisors``: those of quotients that are only stored as 8 bits; ``rounded``: the stores of floats that are
     rounded to fp8 by groups.  ``summed_exps``: exponentials that are only summed.  ``scaled_exps``: those that are
     scaled by 2^24, for 16-bit quotients.  ``sum_quotients``: of other values, by the sum of exponentials, for 16-bit
-    results.  ``rows``: the ops that move rows at computed places, which are found once a row.
+    results.  ``rows``: the ops that move rows at computed places, which are found once a row.  ``once``: in kernels
+    that compute all that reductions need for each element, the values that do not vary down a column, which are
+    computed ahead of its elements.
     """
 
     step: ReductionStep
@@ -48,14 +51,20 @@ class Parts:
     narrow_divisors: frozenset[int] = frozenset()
     rounded: frozenset[int] = frozenset()
     rows: frozenset[int] = frozenset()
+    once: frozenset[int] = frozenset()
 
     @staticmethod
-    def of(step: ReductionStep, *, is_column: bool = False, rows: Iterable[int] = ()) -> Parts:
-        """``is_column``: a thread has several rows, so all ops that reductions need are computed for each element."""
+    def of(
+        step: ReductionStep, *, is_column: bool = False, fixed: Set[int] = frozenset(), rows: Iterable[int] = ()
+    ) -> Parts:
+        """``is_column``: a thread has several rows, so all ops that reductions need are computed for each element.
+        ``fixed``: the loads of what is then the same for all elements of a column."""
         ops = step.graph.ops
         phase = step.phase()
         of_segment = _computed_per_segment(step, phase)
         varies = _computed_per_element(step) if is_column else _computed_along_rows(step, of_segment)
+        once = _computed_once(ops, varies, fixed)
+        varies = tuple(v and n not in once for n, v in enumerate(varies))
         needed = _needed_once_a_row(ops, varies, of_segment)
         stores = [n for n, op in enumerate(ops) if op.name == "store"]
         divisors = frozenset() if is_column else _divisors(ops, varies, needed)
@@ -66,7 +75,7 @@ class Parts:
         return Parts(
             step, _rounds(step, phase), _deferred(ops, phase, needed), varies, of_segment, needed,
             tuple(n for n in stores if varies[n]), tuple(n for n in stores if not (varies[n] or of_segment[n])),
-            divisors, sum_divisors, summed_exps, scaled_exps, sum_quotients, rows=frozenset(rows),
+            divisors, sum_divisors, summed_exps, scaled_exps, sum_quotients, rows=frozenset(rows), once=once,
         )  # fmt: skip
 
     def behind(self, sinks: Iterable[int], given: Set[int] = frozenset()) -> list[int]:
@@ -224,6 +233,22 @@ def _computed_per_element(step: ReductionStep) -> tuple[bool, ...]:
             for a in ops[n].args:
                 inner[a] = True
     return tuple(i and op.name != "reduce" and op.name not in _LEAVES for i, op in zip(inner, ops, strict=True))
+
+
+def _computed_once(ops: Sequence[Op], varies: Sequence[bool], fixed: Set[int]) -> frozenset[int]:
+    """The values of ``fixed`` loads that others of an element need, where these take functions or divisions: the
+    compiler finds no equal values across the branches of these."""
+    same: set[int] = set()  # of fixed loads alone
+    branching: set[int] = set()
+    for n, op in enumerate(ops):
+        computed = varies[n] and bool(op.args) and not op.places
+        if n in fixed or (computed and all(a in same or ops[a].name in _LEAVES for a in op.args)):
+            same.add(n)
+            if op.name in BRANCHING or not branching.isdisjoint(op.args):
+                branching.add(n)
+    users = _users(ops)
+    needed = {n for n in branching if all(varies[u] for u in users[n]) and not same.issuperset(users[n])}
+    return frozenset(n for n in needed if ops[n].dtype.size == WORD)
 
 
 def _computed_per_segment(step: ReductionStep, phase: Sequence[int]) -> tuple[bool, ...]:

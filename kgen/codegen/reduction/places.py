@@ -11,7 +11,7 @@ from kgen.codegen.layouts import index_decomposition, member
 from kgen.codegen.reduction.context import Value
 from kgen.codegen.reduction.operands import Operands
 from kgen.records import dataclass
-from kgen.schedule.reduction.schedule import RowSchedule, are_apart
+from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule, are_apart
 
 
 @dataclass(slots=True)
@@ -253,3 +253,23 @@ def place_coordinates(schedule: RowSchedule, wanted: Set[int], index: str = "i")
     if schedule.reduced == 1 or not wanted:
         return ()
     return tuple(index_decomposition(schedule.reduced, wanted, schedule.signed, index, ("r", "s"), "place_"))
+
+
+def group_coordinates(schedule: ColumnSchedule, wanted: Set[int]) -> tuple[str, ...]:
+    """Lines that decompose the number of a group of columns.
+
+    With chunks, c0 is the place of a group in its chunk, and the last coordinate the number of the chunk.
+    """
+    if not schedule.chunk:
+        return row_coordinates(schedule, wanted, "number")
+    rank = schedule.kept + 1
+    return tuple(index_decomposition(rank, {*wanted, schedule.kept}, schedule.signed, "number"))
+
+
+def first_column(schedule: ColumnSchedule) -> str:
+    """The first of a thread's columns."""
+    group = "c0" if schedule.kept > 1 or schedule.chunk else "number" if schedule.index_bits == 64 else "(int)number"
+    if schedule.chunk:
+        group = f"({schedule.chunk} * c{schedule.kept} + c0)"
+    several = schedule.group > 1 and not schedule.apart
+    return f"{schedule.group} * {group}" if several else group.strip("()") if schedule.chunk else group
