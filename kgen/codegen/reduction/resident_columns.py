@@ -301,12 +301,13 @@ class ResidentColumnKernel:
         """Lines that compute the results of a round for each column."""
         ops, writer = self.facts.step.graph.ops, self.writer
         lines: list[str] = []
+        height = f"{self.schedule.resident}" if is_exact(self.schedule) else "layout.height"
         for n in sinks:
             by, member = self.facts.known.get(n, (n, ""))
             mine, state = self.states[by]
             state += self.j
             value = self.values.unique(value_name(self.facts.step, n, self.states))
-            text = result_of(mine, state, member, "layout.height", may_be_empty=False)
+            text = result_of(mine, state, member, height, may_be_empty=False)
             c_type = register_type(ops[n].dtype)
             line, code = self.arrays.define(n, c_type, value, text)
             lines.append(line)
