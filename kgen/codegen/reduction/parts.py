@@ -64,7 +64,7 @@ class Parts:
         of_segment = _computed_per_segment(step, phase)
         varies = _computed_per_element(step) if is_column else _computed_along_rows(step, of_segment)
         once = _computed_once(ops, varies, fixed)
-        varies = tuple(v and n not in once for n, v in enumerate(varies))
+        varies = _without(varies, once)
         needed = _needed_once_a_row(ops, varies, of_segment)
         stores = [n for n, op in enumerate(ops) if op.name == "store"]
         divisors = frozenset() if is_column else _divisors(ops, varies, needed)
@@ -238,17 +238,27 @@ def _computed_per_element(step: ReductionStep) -> tuple[bool, ...]:
 def _computed_once(ops: Sequence[Op], varies: Sequence[bool], fixed: Set[int]) -> frozenset[int]:
     """The values of ``fixed`` loads that others of an element need, where these take functions or divisions: the
     compiler finds no equal values across the branches of these."""
-    same: set[int] = set()  # of fixed loads alone
+    same, users = _made_of(ops, varies, fixed), _users(ops)
     branching: set[int] = set()
-    for n, op in enumerate(ops):
-        computed = varies[n] and bool(op.args) and not op.places
-        if n in fixed or (computed and all(a in same or ops[a].name in _LEAVES for a in op.args)):
-            same.add(n)
-            if op.name in BRANCHING or not branching.isdisjoint(op.args):
-                branching.add(n)
-    users = _users(ops)
+    for n in sorted(same):
+        if ops[n].name in BRANCHING or not branching.isdisjoint(ops[n].args):
+            branching.add(n)
     needed = {n for n in branching if all(varies[u] for u in users[n]) and not same.issuperset(users[n])}
     return frozenset(n for n in needed if ops[n].dtype.size == WORD)
+
+
+def _made_of(ops: Sequence[Op], varies: Sequence[bool], loads: Set[int]) -> set[int]:
+    """The ``loads``, and the values of an element that are computed from them alone."""
+    found: set[int] = set()
+    for n, op in enumerate(ops):
+        computed = varies[n] and bool(op.args) and not op.places
+        if n in loads or (computed and all(a in found or ops[a].name in _LEAVES for a in op.args)):
+            found.add(n)
+    return found
+
+
+def _without(varies: Sequence[bool], numbers: Set[int]) -> tuple[bool, ...]:
+    return tuple(v and n not in numbers for n, v in enumerate(varies))
 
 
 def _computed_per_segment(step: ReductionStep, phase: Sequence[int]) -> tuple[bool, ...]:
