@@ -245,3 +245,6 @@ class ResidentColumns:
     #: Threads that share columns of which few lie side by side, in the smallest blocks (softmax over 16 of 2 columns
     #: 236 us, with 8 threads 128, with 4 114).
     sharers_of_few: int = 4
+    #: Columns side by side, at most, whose next elements follow right behind them, that a block takes whole where they
+    #: are not short (*Columns in registers of which few lie side by side*).
+    most_of_piece: int = 15

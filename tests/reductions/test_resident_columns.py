@@ -217,6 +217,37 @@ def test_threads_down_share_sectors() -> None:
 
 
 @pytest.mark.parametrize(
+    ("height", "group", "piece", "found"),
+    [
+        (768, 2, 2, (2, 1, 128, 6)),
+        (768, 1, 2, (1, 2, 64, 12)),
+        (768, 1, 13, (1, 8, 64, 12)),  # of 16 columns half: 512 threads
+        (3000, 1, 3, (1, 2, 256, 12)),
+        (3000, 1, 5, None),
+        (768, 2, 0, None),  # what follows lies elsewhere
+    ],
+)
+def test_shares_of_pieces(height: int, group: int, piece: int, found: tuple[int, int, int, int] | None) -> None:
+    share = map_columns(ResidentDemand(height, group, (1, 4, 1), 1, 8, False, piece=piece))
+    assert share == (found and ResidentMapping(*found))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+@pytest.mark.parametrize("beside", [2, 3, 4, 7, 13])
+def test_pieces_are_read_as_runs(beside: int, dtype: str) -> None:
+    """Where few columns lie side by side, one behind the other, a block has those of few pieces alone."""
+    x = np.random.default_rng(beside).integers(-8, 9, (300, 700, beside)).astype(dtype)
+    y = x[::-1].astype(np.float32)
+    text = "let z = cast<float>(x) + y\nout = z - max(z, axis=1, keepdims=true)"
+    kernel = kgen.jit(text, device="cpu")
+    many = [kgen.spec((30000, 700, beside), kind) for kind in (dtype, "float32")]
+    (step,) = kernel.explain(*many).steps
+    assert step.schedule["group"] * step.schedule["block"] // step.schedule["threads"] <= 4 * beside
+    z = x.astype(np.float32) + y
+    assert np.array_equal(kernel(x, y), z - z.max(1, keepdims=True))
+
+
+@pytest.mark.parametrize(
     ("dtype", "arch"),
     [
         pytest.param(dtype, arch, marks=[] if row % 3 == column else [pytest.mark.whole])
@@ -226,9 +257,10 @@ def test_threads_down_share_sectors() -> None:
 )
 def test_compiles_for_gpus(dtype: str, arch: str) -> None:
     text = "out = x * prod(x, axis=1, keepdims=true)" if dtype == "c64" else SOFTMAX
-    source = kgen.jit(text).source(kgen.spec((640, 200, 77), dtype))
-    assert "columns_regs" in source
-    assert nvrtc_log(source, arch) == ""
+    for shape in ((640, 200, 77), (6400, 700, 2)):
+        source = kgen.jit(text).source(kgen.spec(shape, dtype))
+        assert "columns_regs" in source
+        assert nvrtc_log(source, arch) == ""
 
 
 @pytest.mark.parametrize("shape", [(5, 17), (16, 3), (32, 256)])

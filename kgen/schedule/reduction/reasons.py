@@ -78,13 +78,11 @@ def resident_column_reasons(schedule: RowSchedule, step: ReductionStep, height: 
     """How columns of ``height`` elements are kept in registers."""
     lanes, threads, group = schedule.block // schedule.threads, schedule.threads, schedule.group
     groups = f"groups of {group} columns" if group > 1 else "columns"
-    share = f"{threads} threads share each" if threads > 1 else "a thread has each"
-    keep = "keep" if threads > 1 else "keeps"
-    what = (
-        f"columns: rows of {height} elements lie side by side in memory; {lanes} threads go across {groups}, {share} "
-        f"and {keep} it in registers, {counted(schedule.vectors, 'element')} of a column each: one pass over memory"
-    )
-    return (what, *common_reasons(schedule), *_arithmetic(step))
+    across = f"{counted(lanes, 'thread')} {'go' if lanes > 1 else 'goes'} across {groups}"
+    share = f"{threads} threads share each and keep" if threads > 1 else "a thread has each and keeps"
+    kept = f"{counted(schedule.vectors, 'element')} of a column each"
+    what = f"columns: rows of {height} elements lie side by side in memory; {across}, {share} it in registers, {kept}"
+    return (f"{what}: one pass over memory", *common_reasons(schedule), *_arithmetic(step))
 
 
 def transposed_reasons(schedule: RowSchedule, names: Sequence[str]) -> tuple[str, ...]:

@@ -106,8 +106,17 @@ def _demand(facts: RowFacts) -> ResidentDemand:
     sizes = tuple(facts.itemsizes[i] for i in whole if facts.step.accesses[i].reads)
     ragged = any(s * facts.itemsizes[i] % SECTOR for i in whole for s in facts.other_strides(i, facts.reduced))
     smallest = min(facts.itemsizes[i] for i in whole)
+    tuning, beside = facts.tuning.resident_columns, facts.space.shape[facts.reduced]
+    few = facts.reduced == 1 and beside <= tuning.most_of_piece and facts.width > tuning.short and not facts.is_few
     return ResidentDemand(
-        facts.width, widest_group(facts, whole), sizes, smallest, facts.state_bytes, ragged, facts.tuning
+        facts.width,
+        widest_group(facts, whole),
+        sizes,
+        smallest,
+        facts.state_bytes,
+        ragged,
+        facts.tuning,
+        beside if few and all(abs(facts.step_along(i, 0)) == beside for i in whole) else 0,
     )
 
 

@@ -27,7 +27,8 @@ class ResidentDemand:
 
     ``group``: columns per vector.  ``sizes``: bytes of an element of each operand that is kept; ``smallest``: of any
     operand.  ``states``: bytes of the states of one column's reductions in a thread.  ``ragged``: whether runs of
-    neighbouring columns may begin within a sector.
+    neighbouring columns may begin within a sector.  ``piece``: columns that lie side by side, where these are few and
+    long, and their next elements follow right behind them, so that threads down columns read on; else 0.
     """
 
     height: int
@@ -37,6 +38,7 @@ class ResidentDemand:
     states: int
     ragged: bool
     tuning: Tuning = H200
+    piece: int = 0
 
     def kept_bytes(self, group: int) -> int:
         """Bytes that a thread keeps for one element of ``group`` columns; of several operands, their words and what is
@@ -65,6 +67,20 @@ def map_columns(columns: ResidentDemand) -> ResidentMapping | None:
             lanes //= 2
         if lanes * group * columns.smallest >= narrowest:
             return _with_another(columns, ResidentMapping(group, lanes, threads, -(-height // threads)))
+    return _of_piece(columns, group)
+
+
+def _of_piece(columns: ResidentDemand, group: int) -> ResidentMapping | None:
+    """The mapping of a block that has all columns that lie side by side, or half of them, and reads them as one run;
+    None where that takes too many threads."""
+    tuning, size = columns.tuning.resident_columns, columns.kept_bytes(group)
+    whole = 1 << (-(-columns.piece // group) - 1).bit_length()
+    for most, _ in tuning.ways if columns.piece else ():
+        threads = max(_threads(columns, size, most), tuning.smallest_block // whole)
+        lanes = min(whole, tuning.largest_block // threads)
+        shares = left_bytes(lanes, threads, group * columns.states) <= tuning.shared_bytes
+        if 2 * lanes >= whole and shares:
+            return ResidentMapping(group, lanes, threads, -(-columns.height // threads))
     return None
 
 

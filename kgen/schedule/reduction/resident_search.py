@@ -17,15 +17,15 @@ from kgen.schedule.search import fastest
 from kgen.schedule.target import WORD
 
 Chosen = Callable[[ResidentMapping], Choice]
-#: Threads across columns.
-_LANES = (4, 8, 16, 32, 64, 128)
+#: Threads across columns; and also these where few lie side by side, so that threads down them read on.
+_LANES, _FEW = (4, 8, 16, 32, 64, 128), (1, 2)
 
 
 def fastest_mapping(
     facts: RowFacts, columns: ResidentDemand, usual: ResidentMapping, choice_of: Chosen
 ) -> ResidentMapping:
     """``usual``, or the mapping that is predicted to take much less time.  ``choice_of``: the schedule of a mapping."""
-    if len(columns.sizes) == 1:  # the rules are exact for one operand
+    if len(columns.sizes) == 1 and not columns.piece:  # the rules are exact for one operand
         return usual
     limit = facts.tuning.resident_columns.gain * _seconds(facts, columns, usual, choice_of(usual))
     found = fastest(_ways(facts, columns, choice_of), lambda way: _seconds(facts, columns, *way), limit)
@@ -60,7 +60,7 @@ def _registers(columns: ResidentDemand, mapping: ResidentMapping) -> tuple[int, 
 def _mappings(facts: RowFacts, columns: ResidentDemand, group: int) -> Iterator[ResidentMapping]:
     """Those whose elements fit registers, and whose states fit shared memory."""
     tuning, rates, groups = columns.tuning.resident_columns, columns.tuning.resident_rates, facts.rows // group
-    for lanes in _LANES:
+    for lanes in (*(_FEW if columns.piece else ()), *_LANES):
         threads = max(1, tuning.smallest_block // lanes)
         while lanes < 2 * groups and threads <= min(tuning.largest_block // lanes, columns.height):
             mapping = ResidentMapping(group, lanes, threads, ceil(columns.height / threads))

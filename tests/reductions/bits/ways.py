@@ -224,6 +224,10 @@ def _narrow(name: str, **tuning: int) -> Way:
     return Way(f"narrow columns{name}", tuning={"narrow_columns": {"most": 64, "block": 64, **tuning}})
 
 
+def _as_mapped(facts: RowFacts, columns: ResidentDemand, usual: ResidentMapping, *_: Any) -> ResidentMapping:
+    return usual
+
+
 def _kept(lanes: int, threads: int) -> Way:
     """The same, for chains of reductions; their elements stay in registers."""
 
@@ -237,7 +241,10 @@ def _kept(lanes: int, threads: int) -> Way:
 
     return Way(
         f"columns kept, {lanes} across, {threads} share",
-        {"kgen.schedule.reduction.resident_columns.map_columns": share},
+        {
+            "kgen.schedule.reduction.resident_columns.map_columns": share,
+            "kgen.schedule.reduction.resident_columns.fastest_mapping": _as_mapped,
+        },
         only=("column_resident", "row_reduce"),
     )
 
@@ -324,7 +331,7 @@ WAYS: tuple[Way, ...] = (
     _narrow("", batches_of_blocks=1 << 40),
     _narrow(", several blocks", batches_of_blocks=0),
     _narrow(", one element a vector", state_bytes=32, batches_of_blocks=1 << 40),
-    *(_kept(*n) for n in ((8, 32), (16, 8), (64, 2), (64, 1))),
+    *(_kept(*n) for n in ((1, 64), (2, 32), (8, 32), (16, 8), (64, 2), (64, 1))),
     *(_rows(f"held by {c} blocks of {n}", n, held=True, cluster=c) for c, n in ((2, 128), (8, 128), (4, 512))),
     *(
         _rows(f"held by {c} blocks of {n}, in one step", n, _ONE_STEP, held=True, cluster=c)
