@@ -25,7 +25,8 @@ class Traffic:
 
     ``warp``: what a warp covers before it goes on.  ``requests``: accesses that it takes for that.  ``size``: of an
     element, in bytes.  ``strides``: in elements.  ``misaligned``: whether runs begin anywhere in a sector.
-    ``each``: how often a warp covers that, with all loads in flight.
+    ``each``: how often a warp covers that, with all loads in flight.  ``between``: elements along the first dimension
+    between places where groups of lanes begin, if fewer than a lane has: groups of 8 begin anywhere in rows of 13.
     """
 
     warp: Extents
@@ -35,6 +36,7 @@ class Traffic:
     misaligned: bool
     reads: bool
     each: int = 1
+    between: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +110,10 @@ def pieces(t: Traffic, extents: Extents, unit: int) -> float:
 
 def touched(t: Traffic) -> float:
     """Lines that each access of a warp touches: its lanes are as far apart as the elements of a group reach."""
-    apart = max(1.0, prod(t.warp) / WARP)
     first = t.warp[0]
-    steps = (t.strides[0] * min(apart, first), *t.strides[1:])
-    lanes = (max(1.0, first / apart), *t.warp[1:])
+    across = min(WARP, max(1.0, first / (t.between or max(1.0, prod(t.warp) / WARP))))
+    steps = (t.strides[0] * first / across, *t.strides[1:])
+    lanes = (across, *t.warp[1:])
     return max(
         1.0,
         min(WARP, pieces(Traffic(t.warp, t.requests, t.size, steps, t.misaligned, t.reads), lanes, LINE)),

@@ -330,7 +330,7 @@ def test_kernels_for_sizes_within_a_factor_of_four_are_as_fast(
         for facts, choice in chosen[:1]:  # the rest is of traced numbers
             own, other = (seconds(facts, c) for c in (choice, replace(choice, schedule=schedule)))
             slower += other > 1.1 * own
-    assert len(lowered) <= 90
+    assert len(lowered) <= 95
     assert slower <= 3
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import kgen
 from kgen.layout.iterator import IterationSpace
-from kgen.schedule.cost import Traffic, coarse, pieces, refined
+from kgen.schedule.cost import Traffic, coarse, pieces, refined, touched
 from kgen.schedule.elementwise.box_shapes import tile_shape
 from kgen.schedule.rates import CostModel
 
@@ -40,6 +40,21 @@ def traffic(size: int, *strides: int, misaligned: bool = False) -> Traffic:
 def test_sectors_of_a_box(operand: Traffic, extents: tuple[float, ...], sectors: float) -> None:
     """By hand: the distinct sectors that the elements of a box lie in."""
     assert pieces(operand, extents, SECTOR) == pytest.approx(sectors, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("width", "between", "lines"),
+    [
+        (16.0, 0, 2),  # groups of 8 begin in two columns
+        (13.0, 1, 13),  # and in rows of 13 in each
+        (256.0, 1, 32),  # a warp is in one row
+        (4.0, 0, 1),  # rows that are shorter than a group, each in one
+    ],
+)
+def test_lines_of_groups_that_begin_anywhere_in_short_rows(width: float, between: int, lines: float) -> None:
+    """Groups of 8 bytes of an operand whose columns are far apart, one element of each lane at once."""
+    of_warp = (width, 256 / width)
+    assert touched(Traffic(of_warp, 8, 1, (1 << 16, 1), False, True, between=between)) == pytest.approx(lines)
 
 
 def test_spaces_that_are_alike_have_one_cost() -> None:

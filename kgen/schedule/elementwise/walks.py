@@ -40,10 +40,21 @@ def arithmetic(step: Step) -> float:
 
 
 def _traffic(
-    facts: Facts, space: IterationSpace, access: int, warp: Extents, requests: float, each: int = 1
+    facts: Facts, space: IterationSpace, access: int, warp: Extents, requests: float, each: int = 1, between: int = 0
 ) -> Traffic:
     size, reads = facts.itemsizes[access], facts.step.accesses[access].reads
-    return Traffic(warp, requests, size, space.strides[access], facts.misaligned[access], reads, each)
+    return Traffic(warp, requests, size, space.strides[access], facts.misaligned[access], reads, each, between)
+
+
+def _between(width: int, rough: int, group: int) -> int:
+    """Elements between the places of a row where groups begin that follow each other through rows of ``width``; 0 where
+    a warp has one row.  ``rough``: the coarse width, which does not narrow the class of a layout.
+    """
+    if rough >= WARP * group:
+        return 0
+    while width % group:
+        group //= 2
+    return group
 
 
 def _requests(planned: AccessSchedule, size: int, group: int) -> float:
@@ -65,8 +76,9 @@ def linear_walk(facts: Facts, choice: Choice) -> Walk:
     apart = schedule.template == "strided"
     group, order, start = 1 if apart else schedule.group, range(rank), (1.0,) * rank
     warp = run(start, order, space.shape, WARP * group)
+    each, between = schedule.group if apart else 1, _between(choice.space.shape[0], space.shape[0], group)
     traffic = [
-        _traffic(facts, space, i, warp, _requests(t, facts.itemsizes[i], group), schedule.group if apart else 1)
+        _traffic(facts, space, i, warp, _requests(t, facts.itemsizes[i], group), each, between)
         for i, t in enumerate(schedule.accesses)
     ]
     offsets = DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns
@@ -89,8 +101,10 @@ def rows_walk(facts: Facts, choice: Choice) -> Walk:
     order = (1, 0, *range(2, rank)) if schedule.across else tuple(range(rank))
     start = (float(group), *(1.0 for _ in range(rank - 1)))
     warp = run(start, order, shape, WARP * group)
+    anchored = schedule.anchor is not None and not schedule.across
+    between = _between(choice.space.shape[0], shape[0], group) if anchored else 0
     traffic = [
-        _traffic(facts, space, i, warp, _requests(t, facts.itemsizes[i], group))
+        _traffic(facts, space, i, warp, _requests(t, facts.itemsizes[i], group), between=between)
         for i, t in enumerate(schedule.accesses)
     ]
     division = DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns + 12
@@ -101,7 +115,8 @@ def rows_walk(facts: Facts, choice: Choice) -> Walk:
         ends = group if schedule.anchor is not None else schedule.group / 2
         alone = arithmetic(facts.step) + _ALONE * len(traffic)
         instructions += min(1.0, WARP * group / shape[0]) * ends * alone / group
-    used = shape[0] / (ceil(shape[0] / schedule.group) * schedule.group)
+    begun = shape[0] if schedule.anchor is None else shape[0] + schedule.group - 1  # groups of a row begin before it
+    used = shape[0] / (ceil(begun / schedule.group) * schedule.group)
     block = run(start, order, shape, schedule.block * group)
     return Walk(space, block, order, traffic, instructions, used, schedule.block)
 
