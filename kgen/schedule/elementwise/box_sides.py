@@ -177,15 +177,16 @@ def _kind(facts: Facts, access: int, side: int) -> AccessKind:
 
 
 def _group(sides: Sides, side: int) -> int:
-    """Elements along a side that move at once: at most those of a word in the narrowest operand, and as many as all
-    outputs (or all operands that pass through shared memory) along this side are aligned to.
+    """Elements along a side that move at once: at most those of a word in the narrowest operand and of one access that
+    stores, and as many as all outputs (or all operands that pass through shared memory) along this side are aligned to.
     """
     facts, along = sides.facts, sides.along
     moved = [i for i, kind in enumerate(facts.classes) if kind is LayoutKind.STRIDED or facts.step_along(i, 0) == 1]
     mine = [i for i in moved if sides.orders[i][0] == side]
     if facts.coordinates or not mine or any(along[i] != side for i in mine):
         return 1
-    most = max(1, WORD // min(facts.itemsizes[i] for i in moved))
+    stored = max((facts.itemsizes[i] for i in mine if facts.step.accesses[i].writes), default=1)
+    most = min(max(1, WORD // min(facts.itemsizes[i] for i in moved)), facts.target.vector_bytes // stored)
     return next((n for n in (4, 2) if n <= most and _all_move_by(facts, mine, sides.dims[side], n)), 1)
 
 
