@@ -185,9 +185,14 @@ def _group(sides: Sides, side: int) -> int:
     mine = [i for i in moved if sides.orders[i][0] == side]
     if facts.coordinates or not mine or any(along[i] != side for i in mine):
         return 1
-    stored = max((facts.itemsizes[i] for i in mine if facts.step.accesses[i].writes), default=1)
-    most = min(max(1, WORD // min(facts.itemsizes[i] for i in moved)), facts.target.vector_bytes // stored)
+    most = min(max(1, WORD // min(facts.itemsizes[i] for i in moved)), _stored_at_once(facts, mine))
     return next((n for n in (4, 2) if n <= most and _all_move_by(facts, mine, sides.dims[side], n)), 1)
+
+
+def _stored_at_once(facts: Facts, accesses: Sequence[int]) -> int:
+    """Elements of the widest output that one access stores."""
+    stored = (facts.itemsizes[i] for i in accesses if facts.step.accesses[i].writes)
+    return facts.target.vector_bytes // max(stored, default=1)
 
 
 def _all_move_by(facts: Facts, accesses: Sequence[int], side: Sequence[int], group: int) -> bool:
