@@ -14,7 +14,8 @@ from tests.fuzz import rows
 from tests.fuzz.batch import Batch, Collected, collecting, running
 from tests.fuzz.reach import Program
 
-from .ways import Way, as_tuple, launches_of, ways
+from .way import Way
+from .ways import as_tuple, launches_of, ways
 
 
 def distinct(program: Program, variant: int, batch: Batch) -> list[tuple[Way, Kernel]]:

@@ -11,11 +11,10 @@ not apply to stays as it is, and gives a text that another way gave; such texts 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
-from unittest import mock
 
 import kgen
 from kgen import pipeline
@@ -31,36 +30,10 @@ from kgen.schedule.reduction.resident_mapping import ResidentDemand, ResidentMap
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.thread_mapping import ThreadMapping, one_row_mapping
 from kgen.schedule.reduction.traversal import RowTraversal
-from tests.forced import AS_MANY, Tuned, both, forced
+from tests.forced import Tuned
 from tests.fuzz.batch import Batch, Collected, collecting, running
 
-#: Elements of a row that a thread keeps at most, where that is forced: what compiles in reasonable time.
-MOST_KEPT = 64
-
-Patches = Mapping[str, object]  #: where something is looked up, and what is found there instead
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """``arch``: on which devices only there is such a way.  ``tuning`` and ``only``: as :func:`tests.forced.forced`.
-
-    ``few``: whether few elements are taken otherwise than many.
-    """
-
-    name: str
-    patches: Patches = field(default_factory=dict)
-    arch: int = 0
-    tuning: Tuned = field(default_factory=dict)
-    only: tuple[str, ...] = ()
-    few: bool = False
-
-    @contextmanager
-    def taken(self) -> Iterator[None]:
-        with ExitStack() as stack:
-            stack.enter_context(forced(self.tuning if self.few else both(AS_MANY, self.tuning), self.only))
-            for place, value in self.patches.items():
-                stack.enter_context(mock.patch(place, value))
-            yield
+from .way import MOST_KEPT, Patches, Way
 
 
 def _none(*_: Any, **__: Any) -> None:

@@ -1,0 +1,38 @@
+"""A way in which a program can be run: a forced schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from unittest import mock
+
+from tests.forced import AS_MANY, Tuned, both, forced
+
+#: Elements of a row that a thread keeps at most, where that is forced: what compiles in reasonable time.
+MOST_KEPT = 64
+
+Patches = Mapping[str, object]  #: where something is looked up, and what is found there instead
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """``arch``: on which devices only there is such a way.  ``tuning`` and ``only``: as :func:`tests.forced.forced`.
+
+    ``few``: whether few elements are taken otherwise than many.
+    """
+
+    name: str
+    patches: Patches = field(default_factory=dict)
+    arch: int = 0
+    tuning: Tuned = field(default_factory=dict)
+    only: tuple[str, ...] = ()
+    few: bool = False
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            stack.enter_context(forced(self.tuning if self.few else both(AS_MANY, self.tuning), self.only))
+            for place, value in self.patches.items():
+                stack.enter_context(mock.patch(place, value))
+            yield
