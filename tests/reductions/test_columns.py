@@ -142,15 +142,17 @@ def test_more_columns_than_threads(columns: int, dtype: type[np.generic]) -> Non
 
 
 @pytest.mark.parametrize("outer", [(520,), (7, 91)])
-@pytest.mark.parametrize("height", [5, 100])
-def test_chunks_of_columns(height: int, outer: tuple[int, ...]) -> None:
-    """Beside an operand that is consecutive along another kept dimension, in one kernel, with ragged ends."""
+@pytest.mark.parametrize(("height", "way"), [(5, "columns"), (15, "columns"), (100, "columns_boxes_32x16x8")])
+def test_operands_beside(height: int, way: str, outer: tuple[int, ...]) -> None:
+    """Beside an operand that is consecutive along another kept dimension, in one kernel, with ragged ends: in chunks of
+    columns, long ones in boxes.
+    """
     shape = (height, *outer, 132)
     a, b = data(shape, np.float32), data((height, 132, *outer), np.float32)
     kernel, b = kgen.jit("s = sum(a + b, axis=0)\np = argmax(a - b, axis=0)", device="cpu"), np.moveaxis(b, 1, -1)
     found = kernel.explain(a, b).steps
-    assert [s.kernel for s in found] == ["columns"]
-    assert found[0].schedule["chunk"]
+    assert [s.kernel for s in found] == [way]
+    assert bool(found[0].schedule["chunk"]) == (way == "columns")
     s, p = kernel(a, b)
     assert np.array_equal(s, (a + b).sum(axis=0))
     assert np.array_equal(p, (a - b).argmax(axis=0))

@@ -29,14 +29,11 @@ from kgen.schedule.reduction.column_chunks import with_second
 from kgen.schedule.reduction.columns import down_columns
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.reasons import common_reasons
-from kgen.schedule.reduction.row_cost import row_seconds
-from kgen.schedule.reduction.row_orders import along_rows
-from kgen.schedule.reduction.schedule import BoxColumnSchedule, ColumnSchedule, RowSchedule
+from kgen.schedule.reduction.schedule import BoxColumnSchedule, ColumnSchedule
 from kgen.schedule.reduction.walks import columns_walk
 from kgen.schedule.search import fastest, overlapped
 from kgen.schedule.target import LINE, SECTOR, WARP, WORD
 from kgen.schedule.trace import leading
-from kgen.schedule.traffic import traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +46,33 @@ class _Order:
 
 
 def boxed_columns(facts: RowFacts) -> Choice | None:
-    """The schedule of a kernel that reads columns through boxes, or what is predicted to be faster; None where no
-    operand lies so that boxes could be.
+    """The schedule of a kernel that reads columns through boxes, or of one without them if that is predicted to be
+    faster; None where no operand lies so that boxes could be, or rows are taken along memory.
     """
     found = fastest(_choices(facts), lambda choice: _seconds(facts, choice))
-    if found is None:
+    usual = None if found is None else down_columns(facts)
+    if found is None or usual is None:
         return None
     seconds, choice = found
-    usual = down_columns(facts) or along_rows(facts)
-    assert isinstance(usual.schedule, RowSchedule)
-    if not usual.schedule.split and seconds < _usual_seconds(facts, usual):
-        return replace(choice, seconds=facts.tuning.columns.slower_apart * seconds)
-    return usual
+    if not _is_faster(facts, seconds, usual):
+        return usual
+    return replace(choice, seconds=facts.tuning.columns.slower_apart * seconds)
 
 
-def _usual_seconds(facts: RowFacts, usual: Choice) -> float:
+def _is_faster(facts: RowFacts, seconds: float, usual: Choice) -> bool:
+    """Whether boxes that take so many seconds are faster than columns without.  Merges of blocks that share columns are
+    not predicted.
+    """
+    schedule = usual.schedule
+    assert isinstance(schedule, ColumnSchedule)
+    return not schedule.split and seconds < _usual_seconds(facts, usual, schedule)
+
+
+def _usual_seconds(facts: RowFacts, usual: Choice, schedule: ColumnSchedule) -> float:
     """Of one launch, with its requests to L2: one for a part of a line takes as long as one for a whole one (*Boxes of
     columns*).
     """
-    tuning, schedule = facts.tuning, usual.schedule
-    there = replace(facts, space=usual.space)
-    if not isinstance(schedule, ColumnSchedule):
-        moved = traffic(schedule, facts.step, usual.space, facts.itemsizes)
-        return _with_requests(facts, row_seconds(facts, usual, tuning.gathered_rates), moved.requests)
-    walk = columns_walk(there, usual)
+    walk = columns_walk(replace(facts, space=usual.space), usual)
     requests = 0.0
     for t, planned in zip(walk.traffic, schedule.accesses, strict=True):
         if planned.kind == "gather" and t.reads:  # for those sectors of a line that a warp needs at a time
@@ -80,7 +80,8 @@ def _usual_seconds(facts: RowFacts, usual: Choice) -> float:
             requests += pieces(t, walk.block, SECTOR) / at_once
         elif t.reads:
             requests += pieces(t, walk.block, LINE)
-    return _with_requests(facts, predict(walk, tuning.box_costs), requests * prod(walk.space.shape) / prod(walk.block))
+    seconds = predict(walk, facts.tuning.box_costs)
+    return _with_requests(facts, seconds, requests * prod(walk.space.shape) / prod(walk.block))
 
 
 def _with_requests(facts: RowFacts, seconds: float, requests: float) -> float:

@@ -98,5 +98,5 @@ def test_boxes_of_columns_give_the_same(text: str, shape: tuple[int, ...]) -> No
         for name, layout, dtype in zip("abc", layouts, ("float32", "int8", "float16"), strict=True)
     }
     (found,) = run_every_way([(text, arrays)], only=("as chosen", "boxes of columns"))
-    assert sum(run.name.startswith("boxes of columns") for run in found) > 1
+    assert any(run.name.startswith("boxes of columns") for run in found)
     assert_exact(text, arrays, found)
