@@ -220,9 +220,8 @@ def choose_variant(
     from kgen.schedule.reduction.orders import lie_alike, writes_across
 
     given = operands.inputs(typed.graph, sizes)
-    if usual is typed.column_sums and lie_alike(given):
-        return usual
-    if lie_alike(given) and not any(writes_across(step, sizes.extents, given) for step in typed.steps):
+    summing = usual is typed.column_sums  # chosen because blocks can; it writes rows along memory
+    if lie_alike(given) and (summing or not any(writes_across(s, sizes.extents, given) for s in typed.steps)):
         return usual
     from kgen.variant_search import Undecided, VariantSearch
 

@@ -1,12 +1,9 @@
 """Column kernels that read some operands by way of shared memory: those that are consecutive along a second kept
 dimension, and beside these those that are so down columns.
 
-A block takes a box: neighbouring columns, perhaps at several places of the second dimension, and some elements of each
-at a time.  Each operand is read in its own order, so that accesses have whole lines of memory::
-
-    across columns, a, c   0 1 2 3 | 4 5 6 7        b goes along the second dimension: a block reads 32 elements of b in
-    second dimension, b    0                        a row for each of 32 columns, and leaves them in shared memory for
-                           1                        threads that lie across columns.
+A block takes a box: neighbouring columns at several places of the second dimension, and some elements of each at a
+time.  Neighbouring threads read each operand along the dimension in which it is consecutive, so that requests are for
+whole lines of memory; then each thread takes the elements of its own columns.
 """
 
 from __future__ import annotations
