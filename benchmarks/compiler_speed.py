@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -53,7 +55,10 @@ def _row(what: str, seconds: float, target_ms: float | None) -> Row:
 
 def start_up() -> list[Row]:
     """A fresh process: importing, then the first text.  An editable install has to build its tables first."""
-    runs = [json.loads(subprocess.check_output([sys.executable, "-c", START_UP], text=True)) for _ in range(7)]
+    with tempfile.TemporaryDirectory() as bytecode:  # pip writes an installed kgen's; the first run writes it here
+        environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
+        command = [sys.executable, "-c", START_UP]
+        runs = [json.loads(subprocess.check_output(command, text=True, env=environ)) for _ in range(7)]
     from kgen import resources
     from kgen.codegen.templates import DIGEST
 
