@@ -96,9 +96,7 @@ def _init(cls: type, fields: tuple[Field[Any], ...], *, frozen: bool) -> Any:
     given = sorted((f for f in fields if f.init), key=lambda f: bool(f.kw_only))  # stable
     positional = [f for f in given if not f.kw_only]
     factories = tuple(i for i, f in enumerate(given) if f.default_factory is not MISSING)
-    setters = [vars(owner)[f.name].__set__ for f in given if (owner := _owner_of_slot(cls, f.name))] if frozen else []
-    in_slots = initialisers.FROZEN_SLOTS if len(setters) == len(given) else initialisers.FROZEN
-    setting = in_slots if frozen else initialisers.PLAIN
+    setting, setters = _setting(cls, [f.name for f in given], frozen=frozen)
     code = initialisers.code(len(positional), len(given), factories, setting, hasattr(cls, "__post_init__"))
     names = {f"_{i}": f.name for i, f in enumerate(given)}
     code = code.replace(
@@ -107,18 +105,23 @@ def _init(cls: type, fields: tuple[Field[Any], ...], *, frozen: bool) -> Any:
         co_consts=_renamed(code.co_consts, names),
         co_qualname=f"{cls.__qualname__}.__init__",
     )
-    found = {"MISSING": MISSING, "set_": object.__setattr__} | {f"made{i}": given[i].default_factory for i in factories}
-    found |= {f"set{i}": setter for i, setter in enumerate(setters)}
+    found = {"MISSING": MISSING, **setters} | {f"made{i}": given[i].default_factory for i in factories}
     defaults = {f.name: default for f in given if (default := _default(f)) is not None}
     init = FunctionType(code, found, "__init__", tuple(defaults[f.name][0] for f in positional if f.name in defaults))
     init.__kwdefaults__ = {f.name: defaults[f.name][0] for f in given[len(positional) :] if f.name in defaults}
     return init
 
 
-def _owner_of_slot(cls: type, name: str) -> type | None:
-    """The class that has a slot of this name, unless a subclass of it hides the slot."""
-    owner = next((base for base in cls.__mro__ if name in vars(base)), None)
-    return owner if owner is not None and isinstance(vars(owner)[name], MemberDescriptorType) else None
+def _setting(cls: type, names: list[str], *, frozen: bool) -> tuple[str, dict[str, Any]]:
+    """How ``__init__`` sets fields, and the functions that it calls for that."""
+    if not frozen:
+        return initialisers.PLAIN, {}
+    # What a subclass without slots has as a default hides its base's slot.
+    found = [next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None) for name in names]
+    setters = {f"set{i}": slot.__set__ for i, slot in enumerate(found) if isinstance(slot, MemberDescriptorType)}
+    if len(setters) < len(names):
+        return initialisers.FROZEN, {"set_": object.__setattr__}
+    return initialisers.FROZEN_SLOTS, setters
 
 
 def _default(field: Field[Any]) -> tuple[Any] | None:

@@ -88,9 +88,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is imported by now stays: garbage collections need not look at it again, which takes a tenth of the time."""
+    """What is imported by now stays: garbage collections need not look at it again, which takes a tenth of the time.
+    Few of them are enough: kgen makes few cycles.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(scope="session")

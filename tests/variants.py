@@ -34,51 +34,63 @@ VARIANTS: dict[str, dict[str, str]] = {
     "fuzz/test_updates.py": {"test_every_cut_computes_the_program": r"[23]", "test_random_updates": r"[23]"},
     "gradients/test_programs.py": {"test_operators": r"\*\*-shapes1"},
     "hostile/test_growth.py": {
-        "test_defs_that_multiply": r"places|choices|literals", "test_many_arguments_ahead_of_time": "",
+        "test_defs_that_multiply": r"places|choices|literals|params", "test_many_arguments_ahead_of_time": "",
     },
     "hostile/test_names.py": {
-        "test_names_of_inputs": r"static|friend|wchar_t|cudaStream_t|expf|c0|wrap_add|using|else",
+        "test_names_of_inputs": r"static|friend|wchar_t|cudaStream_t|expf|c0|wrap_add|using|else|nan_min|assert",
     },
     "hostile/test_programs.py": {
         "test_a_program_of_one_megabyte": "", "test_accepted": r"a chain of 3,000 choices",
     },
+    "ir/test_functions.py": {"test_the_oracle_is_nearly_correctly_rounded": r"y[n1]-float32"},
     "launcher/test_decisions.py": {"test_open_extents": r"any_columns", "test_every_length_has_a_kernel": r"f32|f16"},
     "launcher/test_results.py": {"test_programs": r"any_columns|three_outputs|places"},
-    "launcher/test_wrong_arguments.py": {"test_sanitizers": r"elements"},
-    "reductions/bits/test_few.py": {"test_few_rows": r"dense-float16|misaligned-float32|columns-float32"},
+    "launcher/test_wrong_arguments.py": {"test_sanitizers": r"elements|several"},
+    "reductions/bits/test_few.py": {
+        "test_few_rows": r"dense-float16|misaligned-float32|columns-float32",
+        "test_more_threads_add_in_the_order_of_many": r".*-float(16|64)",
+    },
     "reductions/bits/test_mixed_layouts.py": {"test_every_schedule_gives_the_same": r".*-(30|16)"},
     "reductions/bits/test_nested.py": {"test_floats": r"float32-.*"},
     "reductions/bits/test_number_of_rows.py": {
         "test_bits": r"(add_rmsnorm|layernorm|cross_entropy|moments)-(100|5120|40000)|softmax-(100|1001|40000)",
     },
     "reductions/bits/test_schedules.py": {
-        "test_floats_by_every_schedule": r"\(12, 1001\)-columns", "test_other_floats": r"3-.*",
-        "test_as_chosen": r"200-4096-bfloat16", "test_integers": r"0-.*|5-.*",
+        "test_floats_by_every_schedule": r"\(12, 1001\)-columns|\(23, 24\)-dense", "test_other_floats": r"3-.*",
+        "test_as_chosen": r"200-4096-bfloat16", "test_integers": r"[059]-.*",
     },
     "reductions/bits/test_threads.py": {
         "test_floats": r"1000-dense-1|1000-columns-0", "test_other_types": r"complex128-dense",
     },
     "reductions/test_aot.py": {"test_any_number_of_rows": r".*-(3|256|8192)-(None|sm_90)"},
-    "reductions/test_column_tiles.py": {"test_tiles": r".*float64.*|.*uint8.*"},
+    "reductions/test_bytes.py": {"test_exact": r"\((300, 4096|20000, 32)\)-(bool|uint16)-.*"},
+    "reductions/test_column_tiles.py": {
+        "test_tiles": r".*float64.*|.*uint8.*", "test_whole_short_columns": r".*(float16|uint8).*",
+        "test_runs_at_odd_addresses": r"(float16|int8)-True|(bfloat16|uint8)-False",
+    },
     "reductions/test_columns.py": {
-        "test_any_number_of_columns": r"24",
+        "test_any_number_of_columns": r"24|66", "test_columns_apart": r"shape1-.*|shape0-int8",
         "test_rows_of_one_element": r"shape1-(?!(sum|var|argmin)$).*", "test_shared_columns": r"shape1-(float64|int8)",
     },
     "reductions/test_complex.py": {"test_compiles_for_gpus": r".*-c128", "test_values": r".*-complex64"},
-    "reductions/test_copies.py": {"test_every_way_has_the_same_bits": r"\((1, 2, 0|0, 2, 1)\)"},
+    "reductions/test_copies.py": {"test_every_way_has_the_same_bits": r"\((1, 2, 0|0, 2, 1|2, 0, 1)\)"},
     "reductions/test_contract.py": {"test_mean_beside_var": r"(100|4000)-.*"},
     "reductions/test_fusion.py": {"test_values": r".*-129-.*"},
     "reductions/test_kernels.py": {"test_only_a_threads_last_group_may_be_outside": r".*-(f64|uint8)"},
     "reductions/test_odd_rows.py": {
-        "test_values": r"\((140|33|5, 1024|9|50, 7|70, 100).*", "test_many_rows": r"\(1030, 7\)-1",
+        "test_values": r"\((140|33|5, 1024|9|50, 7|70, 100|5, 1001).*", "test_many_rows": r"\(1030, 7\)-1",
     },
-    "reductions/test_persistent.py": {"test_shared_memory": r"(f64-f32|f32-f32|f32-bf16)-.*"},
+    "reductions/test_persistent.py": {"test_shared_memory": r"(f64|f32)-.*"},
     "reductions/test_resident_columns.py": {"test_every_layout": r"[02]-.*", "test_every_kind": r"\((40|3, 300).*"},
     "reductions/test_updates.py": {"test_long_chains": r"in turn", "test_work_is_linear": r"whole rows|all of them"},
+    "schedule/test_number_of_rows.py": {
+        "test_the_order_of_a_sum": r".*norm.*-any|(softmax|quantise|moments|cross.*)-sm_90",
+    },
     "runtime/test_processes.py": {"test_many_writers_and_a_vandal": ""},
     "snapshots/test_generated.py": {"test_same_text_in_another_process": r"4242"},
     "syntax/test_robust.py": {
-        "test_long_programs": r"(def f0|let t0|out = a \*\*).*", "test_long_mistakes": r"(x = \(a\]|x = a \+\+).*",
+        "test_long_programs": r"(def f0|let t0|out = a \*\*|out = a \? b|input a0).*",
+        "test_long_mistakes": r"(x = \(a\]|x = a \+\+|x = a // c|a = b).*",
     },
 }  # fmt: skip
 
