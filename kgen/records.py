@@ -96,7 +96,7 @@ def _init(cls: type, fields: tuple[Field[Any], ...], *, frozen: bool) -> Any:
     given = sorted((f for f in fields if f.init), key=lambda f: bool(f.kw_only))  # stable
     positional = [f for f in given if not f.kw_only]
     factories = tuple(i for i, f in enumerate(given) if f.default_factory is not MISSING)
-    setting, setters = _setting(cls, [f.name for f in given], frozen=frozen)
+    setting, setters = _setting(cls, given, frozen=frozen)
     code = initialisers.code(len(positional), len(given), factories, setting, hasattr(cls, "__post_init__"))
     names = {f"_{i}": f.name for i, f in enumerate(given)}
     code = code.replace(
@@ -112,14 +112,14 @@ def _init(cls: type, fields: tuple[Field[Any], ...], *, frozen: bool) -> Any:
     return init
 
 
-def _setting(cls: type, names: list[str], *, frozen: bool) -> tuple[str, dict[str, Any]]:
+def _setting(cls: type, fields: list[Field[Any]], *, frozen: bool) -> tuple[str, dict[str, Any]]:
     """How ``__init__`` sets fields, and the functions that it calls for that."""
     if not frozen:
         return initialisers.PLAIN, {}
     # What a subclass without slots has as a default hides its base's slot.
-    found = [next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None) for name in names]
+    found = [next((vars(base)[f.name] for base in cls.__mro__ if f.name in vars(base)), None) for f in fields]
     setters = {f"set{i}": slot.__set__ for i, slot in enumerate(found) if isinstance(slot, MemberDescriptorType)}
-    if len(setters) < len(names):
+    if len(setters) < len(fields):
         return initialisers.FROZEN, {"set_": object.__setattr__}
     return initialisers.FROZEN_SLOTS, setters
 
