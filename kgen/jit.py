@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import ref
 
+from kgen.call.place import Place
 from kgen.diagnostics import error, public, shown
 from kgen.kernel import Kernel, loaded, new_kernel
 
 if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays cheap
-    from kgen.options import Options
     from kgen.program import Program
 
 MOST_TEXT = 1 << 24  #: bytes of a program's file
+MOST_SHARED = 128  #: kernels that are kept for later calls of :func:`jit` with the same arguments
 _PATH = re.compile(r"\s*[^\n=#]{1,200}\.k\s*")  #: a path; a program has a `=`
 
-
+_IN_CALL = "<string>"  #: the name of a text that is no file's
 _PROGRAM = 'write kgen.jit("out = a * b"), or kgen.jit(path="expr.k") for a file'
 
 
@@ -44,12 +46,12 @@ def jit(
     (programmatic dependent launch, on sm_90 and later); results are the same.  ``deterministic=True`` gives updates at
     computed places the same bits at every call.
 
+    The same arguments give the same kernel again, so asking for it in a loop costs a few microseconds; of the last
+    128 programs, except those that warned, and those whose calls need more than a megabyte between their kernels.
+
     Raises :class:`~kgen.KgenError` with every syntax and name error of the text, and warns (:class:`~kgen.LintWarning`)
     of what is legal and probably not meant.  Nothing is compiled for a device before the first call.
     """
-    from kgen.call import stored_call
-    from kgen.options import Options
-
     if (text is None) == (path is None):
         raise error("bad-call", "jit() takes a program's text or path=, one of the two")
     if text is not None and not isinstance(text, str):
@@ -61,22 +63,55 @@ def jit(
             raise error("bad-call", f"{option}= is True or False, not {shown(value)}")
     if fast and not fmad:
         raise error("bad-call", "fast=True allows contraction and fmad=False forbids it", "leave one of them out")
-    source = "<string>"
+    source = _IN_CALL
     if path is not None:
         text, source = read_program(Path(path)), Path(path).name
     assert text is not None
-    if path is None and looks_like_path(text):
+    choices = fmad, fast, pdl, deterministic
+    if not all(one is None or isinstance(one, str) for one in (name, device)):
+        return _made(text, source, name, device, choices, Place())  # refuses it
+    place = _place(text, source, name, device, choices, os.environ.get("KGEN_NVTX"))
+    kernel: Kernel | None = place.kernel
+    if kernel is None or kernel.has_warned:
+        kernel = place.kernel = _made(text, source, name, device, choices, place)
+    return kernel
+
+
+@lru_cache(MOST_SHARED)
+def _place(*arguments: object) -> Place:
+    """Where the kernel of these arguments is kept."""
+    return Place()
+
+
+# many: those of the kernel, and where to keep it
+def _made(
+    text: str,
+    source: str,
+    name: str | None,
+    device: str | None,
+    choices: tuple[bool, bool, bool, bool],
+    place: Place,
+) -> Kernel:
+    from kgen.call import stored_call
+    from kgen.options import Options
+
+    if source == _IN_CALL and looks_like_path(text):
         hint = f"to read a file write kgen.jit(path={text.strip()!r})"
         raise error("bad-call", f"`{text.strip()}` is the path of a program, not its text", hint)
+    fmad, fast, pdl, deterministic = choices
     options = Options(fmad, fast, pdl, deterministic=deterministic)
     key = stored_call.key_of(text, source, name, device, options)
     stored = stored_call.find(key)
     if stored:  # it had no errors and no lints
-        return new_kernel(partial(loaded, text, source), stored[0].base, device, options, key, stored)
-    return _checked(loaded(text, source), name, device, options, key)
+        return new_kernel(partial(loaded, text, source), stored[0].base, device, options, key, stored, ref(place))
+    program = loaded(text, source)
+    kernel = new_kernel(lambda: program, _base(program, name, device), device, options, key, (), ref(place))
+    kernel._engine.lowering.warn(program.lints)
+    return kernel
 
 
-def _checked(program: Program, name: str | None, device: str | None, options: Options, key: str) -> Kernel:
+def _base(program: Program, name: str | None, device: str | None) -> str:
+    """What kernels are called.  Raises :class:`~kgen.KgenError` for names and devices that cannot be."""
     from kgen.codegen.names import named_base
     from kgen.header import default_base
 
@@ -85,9 +120,7 @@ def _checked(program: Program, name: str | None, device: str | None, options: Op
         from kgen.runtime.backend import parse_device
 
         parse_device(device)
-    kernel = new_kernel(lambda: program, base, device, options, key)
-    kernel._engine.lowering.warn(program.lints)
-    return kernel
+    return base
 
 
 def looks_like_path(text: str) -> bool:

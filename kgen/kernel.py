@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays c
     from kgen.call.gradient import Gradient
     from kgen.call.index_checks import IndexChecker
     from kgen.call.pair import Pair
+    from kgen.call.place import Place
     from kgen.call.plan import Plan
     from kgen.call.stored_call import StoredCall
     from kgen.call.tangent import Tangent
@@ -58,8 +59,11 @@ class Kernel:
         options: Options,
         key: str = "",
         stored: Sequence[StoredCall] = (),
+        place: Callable[[], Place | None] = lambda: None,
     ) -> None:
-        """``load`` gives the program.  ``key``: the name of its first call on disk; ``stored``: what is there."""
+        """``load`` gives the program.  ``key``: the name of its first call on disk; ``stored``: what is there.
+        ``place``: a weak reference to where :func:`kgen.jit` keeps this kernel.
+        """
         from kgen.call.fast_calls import FastCalls
 
         self._load = load
@@ -68,6 +72,7 @@ class Kernel:
         self._device = device
         self._key = key
         self._stored = stored
+        self._place = place
         self._fast = FastCalls()
         self._fast_calls = self._fast.calls  # the same list
         self._gradients: dict[tuple[str, ...], Gradient] = {}
@@ -85,7 +90,13 @@ class Kernel:
     def _engine(self) -> Engine:
         from kgen.call.engine import Engine
 
-        return Engine(self.program, self.name, self._device, self.options, self._fast, self._key)
+        return Engine(self.program, self.name, self._device, self.options, self._fast, self._key, self._place)
+
+    @property
+    def has_warned(self) -> bool:
+        """Whether it showed lints (:class:`~kgen.LintWarning`)."""
+        engine = vars(self).get("_engine")
+        return engine is not None and bool(engine.lowering.lints)
 
     @cached_property
     def _updates(self) -> bool:
@@ -214,7 +225,7 @@ class Kernel:
 
     def derived(self, program: Program, name: str) -> Kernel:
         """A kernel of a program that was made of this one's, with its options and device; its lints are not shown."""
-        made = new_kernel(lambda: program, name, self._device, self.options)
+        made = new_kernel(lambda: program, name, self._device, self.options, "", (), self._place)
         made._engine.lowering.shows_lints = False
         return made
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from kgen.call.place import Place
 from kgen.resources import IN_CHECKOUT
 from tests.build_products import make_products
 from tests.headers import compile_library, precompiled
@@ -122,12 +124,13 @@ def _fresh_cache(request: pytest.FixtureRequest, shared: Path, precompile: Calla
 
 @pytest.fixture(scope="session", autouse=True)
 def _lower_anew() -> Iterator[None]:
-    """Tests change how kgen lowers, such as ``forced``: what they lower is neither kept on disk nor taken from it."""
+    """Tests change how kgen lowers, such as ``forced``: what they lower is kept neither on disk nor by ``kgen.jit``."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kgen.call.stored_lowering.find", lambda key, target: None)
         patch.setattr("kgen.call.stored_lowering.keep", lambda key, target, lowering: None)
         patch.setattr("kgen.call.stored_call.find", lambda key: ())
         patch.setattr("kgen.call.stored_call.keep", lambda *_: None)
+        patch.setattr(sys.modules["kgen.jit"], "_place", lambda *_: Place())
         yield
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # imported where a call needs them, so that `jit` stays cheap
     from kgen.call.arguments import ArrayValue, Value
     from kgen.call.fastpath import ObservedCall, ViewAddress
     from kgen.call.outputs import Outputs
+    from kgen.call.place import Place
     from kgen.call.session import Session
     from kgen.runtime.backend import CudaBackend, HostBackend
     from kgen.runtime.launcher import Launcher, LoadedKernels
@@ -145,7 +146,8 @@ class CallRecord:
 class Engine:
     """Calls of one program, with caches of everything lowered and compiled for it.
 
-    ``key``: the name under which the first call is kept on disk; empty: it is not.
+    ``key``: the name under which the first call is kept on disk; empty: it is not.  ``place``: what keeps the
+    kernel, which is no part of it: a kernel is gone when nobody has it.
     """
 
     program: Program
@@ -155,6 +157,7 @@ class Engine:
     lowering: CachedLowering = field(init=False)
     fast: FastCalls = field(default_factory=FastCalls)
     key: str = ""
+    place: Callable[[], Place | None] = lambda: None
     _first: tuple[Lowered, Module] | None = None  # what the first call ran, until it is kept
     _records: dict[Lowered, CallRecord] = field(default_factory=dict)
     _loaded: dict[object, LoadedKernels] = field(default_factory=dict)
@@ -276,6 +279,9 @@ class Engine:
             buffers = buffer_bytes(cut.graph)
             described = Kernels(kernels, lowered.sizes.extents, cut.steps, buffers, lowered.arrays)
             found = record.launchers[backend.key] = Launcher(loaded, described)
+            place = self.place()
+            if place is not None:
+                place.note(found.scratch_bytes)
         return found
 
     def load(self, backend: HostBackend | CudaBackend, lowered: Lowered, module: Module | None = None) -> LoadedKernels:

@@ -116,6 +116,11 @@ class Launcher:
         return -get_ident() if stream == PER_THREAD_STREAM and self.has_scratch else stream
 
     @property
+    def scratch_bytes(self) -> int:
+        """The bytes of scratch memory that launches own."""
+        return self._layout.scratch
+
+    @property
     def has_scratch(self) -> bool:
         """Whether the kernels use scratch memory, which a graph must not share with other launches."""
         return self._layout.scratch > 0
