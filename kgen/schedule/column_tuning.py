@@ -248,3 +248,6 @@ class ResidentColumns:
     #: Columns side by side, at most, whose next elements follow right behind them, that a block takes whole where they
     #: are not short (*Columns in registers of which few lie side by side*).
     most_of_piece: int = 15
+    #: The same, at most, of short ones, where neighbouring threads go along them and then down them
+    #: (*Threads along the few columns that lie side by side*).
+    most_in_turn: int = 15

@@ -209,14 +209,15 @@ class ResidentContext(ColumnHead):
     ``checks_last``: rounds check only a thread's last element of each column against the column's end; loads check all.
     ``kept_loaded``: what is loaded in branches, and converted later.
     ``of_columns``: lines for each column before all rounds.  ``lanes``: the number of threads across columns.
-    ``nearest``: the distance between threads of a warp that share columns, 0 if none do.  ``entries``: how many threads
-    or warps exchange states of each column.
+    ``in_turn``: as in the schedule.  ``nearest``: the distance between threads of a warp that share columns, 0 if none
+    do.  ``entries``: how many threads or warps exchange states of each column.
     """
 
     threads: int
     lanes: int
     rows: int
     group: int
+    in_turn: int
     nearest: int
     entries: int
     coordinates: tuple[str, ...]

@@ -37,7 +37,7 @@ from kgen.codegen.reduction.states import States, part_of, result_of, thread_sta
 from kgen.codegen.reduction.two_steps import TwoSteps, two_steps
 from kgen.codegen.spelling import Expr, register_type
 from kgen.records import dataclass
-from kgen.schedule.reduction.schedule import WARP, RowSchedule
+from kgen.schedule.reduction.schedule import WARP, ColumnSchedule, RowSchedule
 from kgen.schedule.target import WORD
 from kgen.spec import counted
 
@@ -110,8 +110,10 @@ class ResidentColumnKernel:
         )  # fmt: skip
 
     @property
-    def schedule(self) -> RowSchedule:
-        return self.facts.schedule
+    def schedule(self) -> ColumnSchedule:
+        schedule = self.facts.schedule
+        assert isinstance(schedule, ColumnSchedule)
+        return schedule
 
     @property
     def j(self) -> str:
@@ -171,6 +173,7 @@ class ResidentColumnKernel:
             lanes=self.lanes,
             rows=schedule.rows,
             group=schedule.group,
+            in_turn=schedule.in_turn,
             nearest=self.nearest,
             entries=self.entries,
             layout=self.facts.layout("columns"),
@@ -235,7 +238,8 @@ class ResidentColumnKernel:
     @property
     def nearest(self) -> int:
         """The distance of the nearest threads of a warp that share columns; 0 if none do."""
-        return self.lanes if self.lanes < WARP and WARP % self.lanes == 0 and self.schedule.threads > 1 else 0
+        shares = self.schedule.threads > 1 and not self.schedule.in_turn
+        return self.lanes if shares and self.lanes < WARP and WARP % self.lanes == 0 else 0
 
     @property
     def entries(self) -> int:

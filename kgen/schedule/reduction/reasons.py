@@ -12,7 +12,7 @@ from kgen.spec import counted
 
 if TYPE_CHECKING:
     from kgen.partition.reduction_step import ReductionStep
-    from kgen.schedule.reduction.schedule import RowSchedule
+    from kgen.schedule.reduction.schedule import ColumnSchedule, RowSchedule
 
 
 def _length(schedule: RowSchedule, width: int | None) -> str:
@@ -74,7 +74,7 @@ def _segments(schedule: RowSchedule) -> tuple[str, ...]:
     return (f"segments: {each} each {schedule.segment} elements of a row, which are reduced in the same pass",)
 
 
-def resident_column_reasons(schedule: RowSchedule, step: ReductionStep, height: int) -> tuple[str, ...]:
+def resident_column_reasons(schedule: ColumnSchedule, step: ReductionStep, height: int) -> tuple[str, ...]:
     """How columns of ``height`` elements are kept in registers."""
     lanes, threads, group = schedule.block // schedule.threads, schedule.threads, schedule.group
     groups = f"groups of {group} columns" if group > 1 else "columns"
@@ -82,7 +82,9 @@ def resident_column_reasons(schedule: RowSchedule, step: ReductionStep, height: 
     share = f"{threads} threads share each and keep" if threads > 1 else "a thread has each and keeps"
     kept = f"{counted(schedule.vectors, 'element')} of a column each"
     what = f"columns: rows of {height} elements lie side by side in memory; {across}, {share} it in registers, {kept}"
-    return (f"{what}: one pass over memory", *common_reasons(schedule), *_arithmetic(step))
+    turn = f"in turn: neighbouring threads go along {counted(schedule.in_turn, 'group')} of columns, then down these"
+    turns = (f"{turn}, so that a warp reads runs of memory",) if schedule.in_turn else ()
+    return (f"{what}: one pass over memory", *turns, *common_reasons(schedule), *_arithmetic(step))
 
 
 def transposed_reasons(schedule: RowSchedule, names: Sequence[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from kgen.schedule.reduction.column_choice import column_accesses
 from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.few import few_columns
+from kgen.schedule.reduction.in_turn import in_turn
 from kgen.schedule.reduction.reasons import resident_column_reasons
 from kgen.schedule.reduction.resident_mapping import ResidentDemand, ResidentMapping, map_columns
 from kgen.schedule.reduction.resident_search import fastest_mapping
@@ -33,7 +34,7 @@ def resident_columns(facts: RowFacts) -> Choice | None:
         found = replace(found, lanes=_filled(facts, found))
         if facts.bounded:
             found = fastest_mapping(facts, _demand(facts), found, lambda mapping: _choice_of(facts, mapping))
-    return _choice_of(facts, found)
+    return _choice_of(facts, in_turn(facts, found))
 
 
 def _choice_of(facts: RowFacts, found: ResidentMapping) -> Choice:
@@ -56,6 +57,7 @@ def _choice_of(facts: RowFacts, found: ResidentMapping) -> Choice:
         reduced=facts.reduced,
         columnwise=tuple(i for i, varies in enumerate(facts.varies) if varies),
         evict_last=evict_last_accesses(facts, accesses, reads, found.group) if large else (),
+        in_turn=found.in_turn,
     )
     return Choice(schedule, facts.space, resident_column_reasons(schedule, facts.step, facts.width))
 

@@ -12,13 +12,15 @@ from kgen.schedule.tuning import H200, Tuning
 @dataclass(frozen=True, slots=True)
 class ResidentMapping:
     """A thread takes ``group`` neighbouring columns and keeps ``vectors`` elements of each.  ``lanes`` threads take
-    neighbouring groups, and ``threads`` share each group.
+    neighbouring groups, and ``threads`` share each group.  ``in_turn``: groups that lie side by side, where
+    neighbouring threads go along these and then down them (``in_turn.py``).
     """
 
     group: int
     lanes: int
     threads: int
     vectors: int
+    in_turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from kgen.schedule.cost import count
 from kgen.schedule.facts import Choice
 from kgen.schedule.occupancy import Occupant, seconds
 from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.in_turn import in_turn
 from kgen.schedule.reduction.resident_mapping import ResidentDemand, ResidentMapping, left_bytes
 from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.walks import columns_walk
@@ -27,7 +28,7 @@ def fastest_mapping(
     """``usual``, or the mapping that is predicted to take much less time.  ``choice_of``: the schedule of a mapping."""
     if len(columns.sizes) == 1 and not columns.piece:  # the rules are exact for one operand
         return usual
-    limit = facts.tuning.resident_columns.gain * _seconds(facts, columns, usual, choice_of(usual))
+    limit = facts.tuning.resident_columns.gain * _seconds(facts, columns, usual, choice_of(in_turn(facts, usual)))
     found = fastest(_ways(facts, columns, choice_of), lambda way: _seconds(facts, columns, *way), limit)
     return usual if found is None else found[1][0]
 
@@ -39,9 +40,12 @@ def _ways(facts: RowFacts, columns: ResidentDemand, choice_of: Chosen) -> Iterat
         for mapping in _mappings(facts, columns, group):
             sample = sample or choice_of(mapping)
             assert isinstance(sample.schedule, ColumnSchedule)
-            block = mapping.lanes * mapping.threads
-            schedule = replace(sample.schedule, block=block, threads=mapping.threads, vectors=mapping.vectors)
-            yield mapping, replace(sample, schedule=schedule)
+            yield mapping, replace(sample, schedule=_mapped(sample.schedule, in_turn(facts, mapping)))
+
+
+def _mapped(schedule: ColumnSchedule, mapping: ResidentMapping) -> ColumnSchedule:
+    block = mapping.lanes * mapping.threads
+    return replace(schedule, block=block, threads=mapping.threads, vectors=mapping.vectors, in_turn=mapping.in_turn)
 
 
 def _seconds(facts: RowFacts, columns: ResidentDemand, mapping: ResidentMapping, choice: Choice) -> float:

@@ -168,7 +168,9 @@ class ColumnSchedule(RowSchedule):
     thread reads all of its elements at once: ``vectors`` of each column, or one fewer where threads share columns.
     ``apart``: whether the columns of a group are not neighbours, but as far apart as there are groups side by side, so
     that neighbouring threads have neighbouring columns.  ``shifted_runs``: the transposed accesses whose runs are
-    shifted out of the aligned blocks that hold them, but those of the first and the last column.
+    shifted out of the aligned blocks that hold them, but those of the first and the last column.  ``in_turn``:
+    neighbouring threads go along so many groups of columns that lie side by side, then down these, then to the next
+    ones; 0 where they go across all groups of a block first.
     """
 
     is_column = True
@@ -176,6 +178,7 @@ class ColumnSchedule(RowSchedule):
     at_once: bool = False
     apart: bool = False
     shifted_runs: tuple[int, ...] = ()
+    in_turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)

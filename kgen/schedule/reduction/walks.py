@@ -23,7 +23,7 @@ def columns_walk(facts: RowFacts, choice: Choice) -> Walk:
     reduced, threads, group = schedule.reduced, schedule.threads, schedule.group
     inner, kept = space.shape[:reduced], space.shape[reduced:]
     height, lanes = prod(inner), schedule.block // threads
-    across = min(lanes, WARP)
+    across = max(schedule.in_turn, ceil(WARP / threads)) if schedule.in_turn else min(lanes, WARP)
     warp = _filled(inner, WARP / across) + _kept_box(schedule, kept, across)
     traffic = [
         Traffic(
