@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kgen.diagnostics import printable
 from kgen.families import classes_of, suffix_of
 from kgen.ir.graph import Gather, Scatter
+from kgen.predicted import seconds_of
 from kgen.program import Program
 from kgen.records import dataclass
 from kgen.schedule.step_layout import Placed, concrete
@@ -41,7 +42,8 @@ class KernelFact:
     """One kernel: its schedule and the reasons for it.  ``spaces``: the iteration space, or those of its parts, fastest
     dimension first.
 
-    ``costs``: predicted seconds of each family that applies, the kernel's first; empty where none was predicted.
+    ``costs``: predicted seconds of the kernel, and of other families where they were compared; empty where its extents
+    are not known.
     """
 
     kernel: str
@@ -82,7 +84,7 @@ class Explanation:
             KernelFact(
                 suffix_of(step.schedule, step.placed.itemsizes), step.placed.shape, _spaces(step.placed),
                 (*step.reasons, *entry.launch_lines), tuple(_operands(lowered, step)), step.schedule.to_dict(),
-                _costs(step), usage.get(entry.name),
+                _costs(lowered, step), usage.get(entry.name),
             )
             for step, entry in zip(lowered.steps, module.entries, strict=True)
         ]  # fmt: skip
@@ -231,9 +233,12 @@ def _at_places(step: LoweredStep, operand: int) -> str:
     return f"at computed places{how}; none outside of the array"
 
 
-def _costs(step: LoweredStep) -> tuple[tuple[str, float], ...]:
+def _costs(lowered: Lowered, step: LoweredStep) -> tuple[tuple[str, float], ...]:
     """As :class:`KernelFact` has them."""
-    return () if step.seconds is None else ((step.schedule.template, step.seconds), *step.others)
+    if step.seconds is not None:
+        return ((step.schedule.template, step.seconds), *step.others)
+    known = lowered.sizes.are_known(step.step.shape) and step.placed.points > 0
+    return ((step.schedule.template, seconds_of(step, lowered.target)),) if known else ()
 
 
 def _predicted(costs: tuple[tuple[str, float], ...]) -> str:

@@ -73,7 +73,19 @@ def test_explain_prints_the_times_of_all_families() -> None:
     assert {name for name, _ in costs} == {"boxes", "tiled", "flat", "rows", "strided"}
     assert found.steps[0].schedule["template"] == costs[0][0]
     assert "predicted time: " in str(found)
-    assert "predicted time: " not in str(kgen.jit("out = a + 1").explain(kgen.spec(shape, "f32")))
+
+
+@pytest.mark.parametrize("text", ["out = a + 1", "out = sum(a, axis=-1)", "out = sum(a, axis=0)", "out = a / sum(a)"])
+def test_explain_prints_the_time_of_each_kernel(text: str) -> None:
+    """Twice the elements take longer, and the bytes alone nearly as long."""
+    times = []
+    for rows in (4096, 8192):
+        (small, *_) = kgen.jit(text).explain(kgen.spec((rows, 4096), "f32")).steps
+        ((_, seconds),) = small.costs
+        assert small.bytes / 6e12 < seconds < 2 * small.bytes / 4e12 + 1e-5
+        times.append(seconds)
+    assert times[0] < times[1]
+    assert "predicted time: " in str(kgen.jit(text).explain(kgen.spec((4096, 4096), "f32")))
 
 
 def test_padded_boxes_fit_shared_memory() -> None:
