@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgen import pipeline
@@ -28,7 +27,7 @@ from kgen.lowering import Covered, Lowered
 from kgen.operands import ASSUMED_EXTENTS, ArrayOperand, Operands
 from kgen.options import Options
 from kgen.program import Program
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.runtime.cuda.architectures import target_for
 from kgen.schedule.any_layout import LAYOUTS, MAX_RANK
 from kgen.schedule.step_layout import concrete

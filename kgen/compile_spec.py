@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from kgen.argument_types import ArgType, ArrayArg, ScalarArg, WeakArg
@@ -12,7 +12,7 @@ from kgen.diagnostics import error
 from kgen.dtypes import FLOAT32, DType, Kind
 from kgen.operands import Argument, ArrayOperand, Extent, Operands
 from kgen.program import Parameter, Program
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.spec import as_dtype
 
 Shapes = Mapping[str, tuple[Extent, ...]]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from kgen.diagnostics import printable
 from kgen.families import classes_of, suffix_of
 from kgen.ir.graph import Gather, Scatter
-from kgen.predicted import seconds_of
 from kgen.program import Program
 from kgen.records import dataclass
 from kgen.schedule.step_layout import Placed, concrete
@@ -237,6 +236,8 @@ def _costs(lowered: Lowered, step: LoweredStep) -> tuple[tuple[str, float], ...]
     """As :class:`KernelFact` has them."""
     if step.seconds is not None:
         return ((step.schedule.template, step.seconds), *step.others)
+    from kgen.predicted import seconds_of
+
     known = lowered.sizes.are_known(step.step.shape) and step.placed.points > 0
     return ((step.schedule.template, seconds_of(step, lowered.target)),) if known else ()
 

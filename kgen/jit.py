@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import ref
 
-from kgen.call.place import Place
+from kgen.call.kept import MOST_TEXT as MOST_KEPT_TEXT, Kept
 from kgen.diagnostics import error, public, shown
 from kgen.kernel import Kernel, loaded, new_kernel
 
@@ -47,7 +47,8 @@ def jit(
     computed places the same bits at every call.
 
     The same arguments give the same kernel again, so asking for it in a loop costs a few microseconds; of the last
-    128 programs, except those that warned, and those whose calls need more than a megabyte between their kernels.
+    128 programs of up to 4096 characters, except those that warned or own more than a megabyte of scratch memory.
+    Environment variables are read when a kernel is made and first called.
 
     Raises :class:`~kgen.KgenError` with every syntax and name error of the text, and warns (:class:`~kgen.LintWarning`)
     of what is legal and probably not meant.  Nothing is compiled for a device before the first call.
@@ -68,19 +69,19 @@ def jit(
         text, source = read_program(Path(path)), Path(path).name
     assert text is not None
     choices = fmad, fast, pdl, deterministic
-    if not all(one is None or isinstance(one, str) for one in (name, device)):
-        return _made(text, source, name, device, choices, Place())  # refuses it
-    place = _place(text, source, name, device, choices, os.environ.get("KGEN_NVTX"))
-    kernel: Kernel | None = place.kernel
+    # Subclasses of str may hash as they like; other types are refused.
+    plain = all(one is None or type(one) is str for one in (text, name, device)) and len(text) <= MOST_KEPT_TEXT
+    kept = _kept(text, source, name, device, choices, os.environ.get("KGEN_NVTX")) if plain else Kept()
+    kernel: Kernel | None = kept.kernel
     if kernel is None or kernel.has_warned:
-        kernel = place.kernel = _made(text, source, name, device, choices, place)
+        kernel = kept.kernel = _made(text, source, name, device, choices, kept)
     return kernel
 
 
 @lru_cache(MOST_SHARED)
-def _place(*arguments: object) -> Place:
-    """Where the kernel of these arguments is kept."""
-    return Place()
+def _kept(*arguments: object) -> Kept:
+    """What is kept of these arguments."""
+    return Kept()
 
 
 # many: those of the kernel, and where to keep it
@@ -90,7 +91,7 @@ def _made(
     name: str | None,
     device: str | None,
     choices: tuple[bool, bool, bool, bool],
-    place: Place,
+    kept: Kept,
 ) -> Kernel:
     from kgen.call import stored_call
     from kgen.options import Options
@@ -103,9 +104,9 @@ def _made(
     key = stored_call.key_of(text, source, name, device, options)
     stored = stored_call.find(key)
     if stored:  # it had no errors and no lints
-        return new_kernel(partial(loaded, text, source), stored[0].base, device, options, key, stored, ref(place))
+        return new_kernel(partial(loaded, text, source), stored[0].base, device, options, key, stored, ref(kept))
     program = loaded(text, source)
-    kernel = new_kernel(lambda: program, _base(program, name, device), device, options, key, (), ref(place))
+    kernel = new_kernel(lambda: program, _base(program, name, device), device, options, key, (), ref(kept))
     kernel._engine.lowering.warn(program.lints)
     return kernel
 

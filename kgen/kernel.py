@@ -18,8 +18,8 @@ if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays c
     from kgen.call.engine import Engine
     from kgen.call.gradient import Gradient
     from kgen.call.index_checks import IndexChecker
+    from kgen.call.kept import Kept
     from kgen.call.pair import Pair
-    from kgen.call.place import Place
     from kgen.call.plan import Plan
     from kgen.call.stored_call import StoredCall
     from kgen.call.tangent import Tangent
@@ -59,10 +59,10 @@ class Kernel:
         options: Options,
         key: str = "",
         stored: Sequence[StoredCall] = (),
-        place: Callable[[], Place | None] = lambda: None,
+        kept: Callable[[], Kept | None] = lambda: None,
     ) -> None:
         """``load`` gives the program.  ``key``: the name of its first call on disk; ``stored``: what is there.
-        ``place``: a weak reference to where :func:`kgen.jit` keeps this kernel.
+        ``kept``: a weak reference to where :func:`kgen.jit` keeps this kernel.
         """
         from kgen.call.fast_calls import FastCalls
 
@@ -72,7 +72,7 @@ class Kernel:
         self._device = device
         self._key = key
         self._stored = stored
-        self._place = place
+        self._kept = kept
         self._fast = FastCalls()
         self._fast_calls = self._fast.calls  # the same list
         self._gradients: dict[tuple[str, ...], Gradient] = {}
@@ -90,7 +90,7 @@ class Kernel:
     def _engine(self) -> Engine:
         from kgen.call.engine import Engine
 
-        return Engine(self.program, self.name, self._device, self.options, self._fast, self._key, self._place)
+        return Engine(self.program, self.name, self._device, self.options, self._fast, self._key, self._kept)
 
     @property
     def has_warned(self) -> bool:
@@ -225,7 +225,7 @@ class Kernel:
 
     def derived(self, program: Program, name: str) -> Kernel:
         """A kernel of a program that was made of this one's, with its options and device; its lints are not shown."""
-        made = new_kernel(lambda: program, name, self._device, self.options, "", (), self._place)
+        made = new_kernel(lambda: program, name, self._device, self.options, "", (), self._kept)
         made._engine.lowering.shows_lints = False
         return made
 

@@ -6,7 +6,6 @@ What the stages do is in ``pipeline.py``, which a call does not import where it 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from kgen.diagnostics import Diagnostic, KgenError, error
@@ -17,7 +16,7 @@ from kgen.ir.views import Bound
 from kgen.operands import Extent, Operands, Sizes
 from kgen.partition.step import Step
 from kgen.program import Program
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.launch import Launch
 from kgen.schedule.schedule import Schedule
 from kgen.schedule.step_layout import Array, Placed, allocated_strides, buffers, concrete, with_views

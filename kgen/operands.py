@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from math import lcm
 
 from kgen.argument_types import ArgType, ArrayArg, ScalarArg, WeakArg
@@ -12,7 +12,7 @@ from kgen.diagnostics import error
 from kgen.dtypes import DType
 from kgen.ir.graph import Dim, Graph, Operand, Shape
 from kgen.ir.views import Split, shape_of
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.step_layout import Array, Extents, concrete, extents_of, sliced
 from kgen.spec import c_strides, counted
 

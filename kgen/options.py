@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 
 if TYPE_CHECKING:
     from kgen.program import Program

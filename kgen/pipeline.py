@@ -11,7 +11,6 @@ loads and launches the text, and ``call/`` has the calls on arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -50,6 +49,7 @@ from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Step
 from kgen.passes import PIPELINE, optimise
 from kgen.program import Program
+from kgen.records import replace
 from kgen.schedule.facts import Choice
 from kgen.schedule.step_layout import Placed, place
 from kgen.schedule.target import PORTABLE, Target

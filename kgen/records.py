@@ -15,8 +15,12 @@ from typing import TYPE_CHECKING, Any
 from kgen import initialisers
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass as dataclass
+    from dataclasses import dataclass as dataclass, replace as replace
 else:
+
+    def replace(value, /, **changes):
+        """As :func:`dataclasses.replace`, in half of the time."""
+        return value.__replace__(**changes)
 
     def dataclass(*, frozen=False, slots=False, eq=True, repr=True, kw_only=False):
         """The options of :func:`dataclasses.dataclass` that kgen uses."""
@@ -26,7 +30,7 @@ else:
             cls.__dataclass_fields__ = {f.name: f for f in fields}
             if slots:
                 cls = _with_slots(cls, fields)
-            methods = {"__init__": _init(cls, fields, frozen=frozen), "__replace__": dataclasses.replace}
+            methods = {"__init__": _init(cls, fields, frozen=frozen), "__replace__": _replacing(fields)}
             methods["__match_args__"] = tuple([f.name for f in fields if f.init and not f.kw_only])
             if eq:
                 methods |= _equality(fields, frozen=frozen)
@@ -152,6 +156,16 @@ def _getter(names: list[str]) -> Any:
     if len(names) > 1:
         return attrgetter(*names)
     return (lambda value: (getattr(value, names[0]),)) if names else lambda value: ()
+
+
+def _replacing(fields: tuple[Field[Any], ...]) -> Any:
+    names = [f.name for f in fields if f.init]
+    given = _getter(names)
+
+    def replaced(self: Any, /, **changes: Any) -> Any:
+        return self.__class__(**(dict(zip(names, given(self), strict=True)) | changes))
+
+    return replaced
 
 
 def _repr(fields: tuple[Field[Any], ...]) -> Any:

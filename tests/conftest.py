@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kgen.call.place import Place
+from kgen.call.kept import Kept
 from kgen.resources import IN_CHECKOUT
 from tests.build_products import make_products
 from tests.headers import compile_library, precompiled
@@ -130,7 +130,7 @@ def _lower_anew() -> Iterator[None]:
         patch.setattr("kgen.call.stored_lowering.keep", lambda key, target, lowering: None)
         patch.setattr("kgen.call.stored_call.find", lambda key: ())
         patch.setattr("kgen.call.stored_call.keep", lambda *_: None)
-        patch.setattr(sys.modules["kgen.jit"], "_place", lambda *_: Place())
+        patch.setattr(sys.modules["kgen.jit"], "_kept", lambda *_: Kept())
         yield
 
 

@@ -108,6 +108,19 @@ def test_frozen_values_with_slots_are_pickled() -> None:
     assert pickle.loads(pickle.dumps(Pickled(1, (2,)))) == Pickled(1, (2,))
 
 
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_replace_does_what_the_standard_function_does(options: dict[str, Any]) -> None:
+    for cls in classes(records.dataclass, **options):
+        one = cls(a=1, note="n", named=4)
+        for changes in ({}, {"b": "y"}, {"a": 2, "named": 5, "note": "m"}):
+            mine, theirs = records.replace(one, **changes), dataclasses.replace(one, **changes)
+            names = [f.name for f in dataclasses.fields(cls) if f.init]
+            assert [getattr(mine, name) for name in names] == [getattr(theirs, name) for name in names]
+            assert type(mine) is cls
+        with pytest.raises(TypeError):
+            records.replace(one, other=1)
+
+
 def test_only_one_method_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """And that once for all classes that have as many fields."""
     compiled = mock.Mock(side_effect=exec)
@@ -125,4 +138,5 @@ def test_kgen_uses_no_other_decorator() -> None:
     for path in package.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module == "dataclasses":
-                assert "dataclass" not in {alias.name for alias in node.names} or path.name == "records.py", path
+                found = {alias.name for alias in node.names} & {"dataclass", "replace"}
+                assert not found or path.name == "records.py", path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from kgen.argument_types import ArgType, ArrayArg, WeakArg
@@ -14,6 +13,7 @@ from kgen.dtypes import DType, Kind
 from kgen.gradients.derive import check_updates
 from kgen.load import load
 from kgen.program import Program
+from kgen.records import replace
 from kgen.spec import Spec
 
 _Value = TypeVar("_Value")

@@ -24,8 +24,8 @@ from kgen.spec import Shape
 if TYPE_CHECKING:  # imported where a call needs them, so that `jit` stays cheap
     from kgen.call.arguments import ArrayValue, Value
     from kgen.call.fastpath import ObservedCall, ViewAddress
+    from kgen.call.kept import Kept
     from kgen.call.outputs import Outputs
-    from kgen.call.place import Place
     from kgen.call.session import Session
     from kgen.runtime.backend import CudaBackend, HostBackend
     from kgen.runtime.launcher import Launcher, LoadedKernels
@@ -146,8 +146,8 @@ class CallRecord:
 class Engine:
     """Calls of one program, with caches of everything lowered and compiled for it.
 
-    ``key``: the name under which the first call is kept on disk; empty: it is not.  ``place``: what keeps the
-    kernel, which is no part of it: a kernel is gone when nobody has it.
+    ``key``: the name under which the first call is kept on disk; empty: it is not.  ``kept``: a weak reference to
+    what keeps the kernel.
     """
 
     program: Program
@@ -157,7 +157,7 @@ class Engine:
     lowering: CachedLowering = field(init=False)
     fast: FastCalls = field(default_factory=FastCalls)
     key: str = ""
-    place: Callable[[], Place | None] = lambda: None
+    kept: Callable[[], Kept | None] = lambda: None
     _first: tuple[Lowered, Module] | None = None  # what the first call ran, until it is kept
     _records: dict[Lowered, CallRecord] = field(default_factory=dict)
     _loaded: dict[object, LoadedKernels] = field(default_factory=dict)
@@ -244,7 +244,9 @@ class Engine:
         Where more kinds of call alternate than there may be, they evict each other; each is then added again after
         twice as many calls as the last time.
         """
-        record = self._records[call.lowered]
+        record = self._records.get(call.lowered)
+        if record is None:  # another thread dropped all records
+            return
         record.calls += 1
         session = call.outputs.session
         if session.staging is not None or session.adapter.waits:
@@ -278,10 +280,7 @@ class Engine:
             cut = lowered.specialised
             buffers = buffer_bytes(cut.graph)
             described = Kernels(kernels, lowered.sizes.extents, cut.steps, buffers, lowered.arrays)
-            found = record.launchers[backend.key] = Launcher(loaded, described)
-            place = self.place()
-            if place is not None:
-                place.note(found.scratch_bytes)
+            found = record.launchers[backend.key] = Launcher(loaded, described, self.kept)
         return found
 
     def load(self, backend: HostBackend | CudaBackend, lowered: Lowered, module: Module | None = None) -> LoadedKernels:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from kgen import pipeline
@@ -16,6 +15,7 @@ from kgen.gradients.derive import Request, check_updates, derive, request_for
 from kgen.ir.graph import Graph, Operand
 from kgen.operands import Operands
 from kgen.program import Argument, Output, Parameter, Program
+from kgen.records import replace
 from kgen.spec import Spec
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from kgen.diagnostics import Diagnostic, KgenError, error
 from kgen.dtypes import INT64
 from kgen.passes.index_checks import NONE, index_checks
 from kgen.program import Rewriting
+from kgen.records import replace
 from kgen.schedule.step_layout import concrete
 from kgen.spec import Shape, Spec, counted
 

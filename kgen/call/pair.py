@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from kgen.argument_types import ArgType
@@ -17,7 +17,7 @@ from kgen.gradients.derive import Request
 from kgen.gradients.saved import Saved, backward_text, chosen, forward_text
 from kgen.load import load
 from kgen.program import Program
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.spec import Spec
 
 

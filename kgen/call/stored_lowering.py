@@ -14,7 +14,6 @@ import hashlib
 import io
 import pickle
 import sys
-from dataclasses import replace
 from typing import Any
 
 from kgen import resources
@@ -23,7 +22,7 @@ from kgen.lowering import Lowered, Specialised
 from kgen.operands import ArrayOperand, Operands
 from kgen.options import Options
 from kgen.program import Program
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.runtime.store import entry_name, store
 from kgen.schedule.target import Target
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from kgen.argument_types import ArgType, ArrayArg, WeakArg
@@ -12,6 +11,7 @@ from kgen.call.gradient import as_floats, is_differentiable
 from kgen.diagnostics import error
 from kgen.gradients.derive import derive_tangents, tangents_for
 from kgen.program import Argument, Output, Parameter, Program
+from kgen.records import replace
 
 
 class Tangent(Derived):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from kgen.argument_types import ArgType, ArrayArg, ScalarArg, WeakArg
 from kgen.check.arranged import NotYetError
@@ -25,7 +24,7 @@ from kgen.diagnostics import Diagnostic, Reporter
 from kgen.dtypes import DType, Kind
 from kgen.ir.graph import Graph, IndexMap, Op, Operand, Role, Shape
 from kgen.program import Program
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.source import Span
 from kgen.syntax.tree import Assign, Cast, Expr, Let
 

@@ -10,14 +10,13 @@ concat(a, b)[:size(a, 0)]  ->  a
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kgen.check.arrays import Arranged
 from kgen.check.context import Context
 from kgen.check.own import AXES, Own
 from kgen.dtypes import DType
 from kgen.ir.graph import Op, Shape
 from kgen.ir.views import WHOLE, Cut, Item, Split
+from kgen.records import replace
 
 
 class NotYetError(Exception):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from kgen.check.arranged import add
 from kgen.check.arrays import Arranged
@@ -15,6 +14,7 @@ from kgen.check.shapes import integer, keyword, one_axis, ordered_axes
 from kgen.check.values import Deferred, Typed, Value
 from kgen.ir.graph import Dim, Shape
 from kgen.ir.views import WHOLE, Pick
+from kgen.records import replace
 from kgen.syntax.tree import Call
 
 Args = list[Value]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 
 from kgen.check.dims import Dims
 from kgen.dtypes import DType
 from kgen.ir.graph import Dim, Operand, Role, Shape
 from kgen.ir.views import REVERSED, WHOLE, Bound, Computed, Cut, Item, Pick, Split, View, evaluate, groups, span
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

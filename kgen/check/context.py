@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Protocol
 
 from kgen.check.arrays import Arrays
@@ -17,7 +17,7 @@ from kgen.diagnostics import Reporter, shown
 from kgen.dtypes import COMPLEX64, DEFAULT_OF_KIND, DType, Kind
 from kgen.ir.builder import Builder
 from kgen.ir.graph import CastMode, Op, Scalar, Shape, to_bits
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.source import Span
 from kgen.syntax.tree import Expr
 

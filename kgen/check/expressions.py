@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import assert_never
 
@@ -16,6 +15,7 @@ from kgen.check.values import Deferred, Literal, Typed, Value
 from kgen.functions import CONSTANTS
 from kgen.ir.graph import Shape
 from kgen.prelude import prelude_def
+from kgen.records import replace
 from kgen.source import Span
 from kgen.syntax.tree import (
     Binary,

@@ -6,11 +6,11 @@ Views come behind arrays, those of outputs behind the others, and buffers last.
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import replace
 
 from kgen.check.context import Context
 from kgen.ir.graph import Dim, Gather, Graph, IndexMap, Op, Operand, Scatter, Shape
 from kgen.ir.views import Bound, Computed, Cut, Item, Pick, Split, View
+from kgen.records import replace
 
 
 def finished(ctx: Context, ops: Sequence[Op], left_out: Collection[int]) -> Graph:

@@ -7,8 +7,6 @@ sum(y, axis=1)[i]    ->  concat(sum(a, axis=1), sum(b, axis=1))[i], where y is c
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kgen.check import gathered_parts
 from kgen.check.arranged import NotYetError
 from kgen.check.context import Context
@@ -20,6 +18,7 @@ from kgen.dtypes import INT64
 from kgen.ir.builder import broadcast
 from kgen.ir.graph import Dim, Gather, IndexMap, Op, Reduction, Shape
 from kgen.ir.views import WHOLE, Pick
+from kgen.records import replace
 from kgen.source import Span
 
 

@@ -9,7 +9,6 @@ concat(a, b)[:, i]   ->  concat(a[:, i], b[:, i])
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kgen.check.arranged import add
 from kgen.check.arrays import Arranged
@@ -21,6 +20,7 @@ from kgen.check.values import Typed
 from kgen.dtypes import BOOL
 from kgen.ir.graph import Shape
 from kgen.ir.views import Bound, Cut, Pick, Split
+from kgen.records import replace
 
 
 def below(ctx: Context, number: int, taken: Taken, places: list[Typed]) -> list[Taken]:

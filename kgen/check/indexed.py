@@ -9,7 +9,6 @@ transpose(a + b)     ->  transpose(a) + transpose(b)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kgen.check import arranged
 from kgen.check.arranged import NotYetError
@@ -20,7 +19,7 @@ from kgen.check.values import Typed, Value
 from kgen.dtypes import INT64
 from kgen.ir.graph import Dim, Gather, IndexMap, Op, Reduction, Shape, reduced_shape
 from kgen.ir.views import OPS, WHOLE, Bound, Computed, Item, Pick, Split, View
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.source import Span
 
 

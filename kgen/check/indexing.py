@@ -7,7 +7,6 @@ and then :mod:`kgen.check.gathered` for arrays of integers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from kgen.check.context import Context
 from kgen.check.gathered import gather
@@ -18,7 +17,7 @@ from kgen.check.values import Literal, Typed, Value
 from kgen.dtypes import INT64, Kind
 from kgen.ir.graph import Op, Shape, from_bits
 from kgen.ir.views import OPS, Bound, Computed, Cut, Item, Pick, evaluate, picked
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.syntax.tree import Ellipsis, Expr, Index, NewAxis, Slice
 
 _OPERATORS = {op: operator for operator, op in OPS.items()}

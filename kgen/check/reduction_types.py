@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kgen.check.context import Context
 from kgen.check.indexed import concatenated
 from kgen.check.operators import condition
@@ -14,7 +12,7 @@ from kgen.dtypes import BOOL, FLOAT32, INT64, UINT64, DType
 from kgen.functions import CONSTANTS, FUNCTIONS
 from kgen.ir.graph import COMPLEX_KINDS, Dim, Reduction, Shape, reduced_shape
 from kgen.literals import evaluate
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.syntax.tree import Call, Keyword, Number, Tuple, TypeName
 
 _MOST = 2**31

@@ -6,7 +6,6 @@ out[i] = concat(a, b, axis=-1)   ->  out[:, :size(a, -1)][i] = a, out[:, size(a,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kgen.check.arranged import NotYetError, outermost
 from kgen.check.context import Context
@@ -15,6 +14,7 @@ from kgen.check.own import Own
 from kgen.check.values import Typed
 from kgen.ir.graph import Dim, Gather, Op
 from kgen.ir.views import WHOLE, Cut, Item, View
+from kgen.records import replace
 
 
 def parts_of(ctx: Context, whole: Sequence[Typed]) -> list[list[Typed]]:

@@ -6,7 +6,6 @@ out[slot] += value if condition   ->  out[condition ? slot : -1 from 0] += value
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kgen.check.arranged import NotYetError
 from kgen.check.context import Context
@@ -18,6 +17,7 @@ from kgen.check.stored import met, same_kind, stored_op
 from kgen.check.values import Typed, Value
 from kgen.dtypes import INT64, DType
 from kgen.ir.graph import Dim, Gather, IndexMap, Op, Scatter, Shape, combines
+from kgen.records import replace
 from kgen.syntax.tree import Assign
 
 _MANY_TO_ONE = frozenset({"floordiv", "mod", "shr", "and"})  #: several numbers to one

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kgen.check.arranged import outermost
 from kgen.check.context import Context
@@ -13,6 +12,7 @@ from kgen.check.values import Typed, Value
 from kgen.dtypes import INT64
 from kgen.ir.graph import Attr, Dim, IndexMap, Op, Reduction, Shape
 from kgen.ir.views import WHOLE
+from kgen.records import replace
 from kgen.source import Span
 from kgen.syntax.tree import Call, Expr, Keyword, Number, Tuple, TypeName, Unary
 

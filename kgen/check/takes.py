@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from kgen.records import replace
 from kgen.syntax.tree import Call, Ellipsis, Expr, Index, Keyword, Name, NewAxis, Number, Outside, Slice, Unary
 from kgen.syntax.trees import call, filled, number
 

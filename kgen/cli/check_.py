@@ -6,7 +6,6 @@ import json
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
 import click
 
@@ -14,6 +13,7 @@ from kgen.cli import terminal
 from kgen.cli.remake import Remade, Sources, find, remake
 from kgen.codegen.writer import write_all
 from kgen.diagnostics import Diagnostic, KgenError, error
+from kgen.records import replace
 from kgen.spec import counted
 
 

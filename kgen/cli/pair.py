@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from kgen import pipeline
@@ -19,6 +18,7 @@ from kgen.ir.graph import Graph
 from kgen.ir.views import evaluate
 from kgen.load import load
 from kgen.program import Program
+from kgen.records import replace
 
 
 def with_backward(made: Prepared, wrt: str | None) -> list[Prepared]:

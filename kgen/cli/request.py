@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from kgen.aot import aot_binding, aot_header, aot_module, aot_sets, lowered_sets
@@ -20,7 +20,7 @@ from kgen.header import is_text
 from kgen.launcher.description import describe
 from kgen.options import Options
 from kgen.program import Program
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

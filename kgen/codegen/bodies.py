@@ -7,9 +7,9 @@ type of the same width.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from kgen.codegen.context import FieldContext
+from kgen.records import replace
 from kgen.schedule.elementwise.launch import counted_along
 from kgen.schedule.expressions import Int, extent, stride
 from kgen.schedule.launch import Field, Labels, Rule, divisor_fields

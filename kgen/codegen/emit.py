@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from kgen.codegen import names
@@ -23,7 +23,7 @@ from kgen.codegen.lines import wrapped
 from kgen.codegen.statements import Statement
 from kgen.codegen.templates import environment
 from kgen.partition.step import Step
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.schedule import Schedule
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence, Set
-from dataclasses import replace
 
 from kgen.codegen.expressions import Expr, Level, Spelling, call
 from kgen.codegen.literals import constant
 from kgen.dtypes import FLOAT32, DType
 from kgen.ir.graph import IndexMap, Op, from_bits, to_bits
 from kgen.partition.step import Step
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 
 #: The divisors that ``templates/device/divide.cu`` is right for.
 _SMALLEST, _LARGEST = 1e-10, 1e12

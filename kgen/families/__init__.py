@@ -7,13 +7,13 @@ families there are.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kgen.codegen.family import Family
 from kgen.partition.reduction_step import ReductionStep
+from kgen.records import replace
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.launch import Labels, Launch, Rule
 from kgen.schedule.target import PORTABLE, Target

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 from kgen.argument_types import ArgType
 from kgen.diagnostics import Reporter
@@ -20,7 +19,7 @@ from kgen.gradients.terms import Term
 from kgen.gradients.walk import Line
 from kgen.gradients.written import body, declarations, float_dtypes, result
 from kgen.program import Output, Program
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.syntax.tree import Assign, Name
 from kgen.syntax.trees import name, names_in, number
 

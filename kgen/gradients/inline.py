@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from kgen.check.scope import uses_place
 from kgen.check.takes import as_index
 from kgen.functions import FUNCTIONS
 from kgen.program import Program
+from kgen.records import replace
 from kgen.syntax.tree import Assign, Bitcast, Call, Cast, Def, Expr, Let, Name, Number, TypeName, postorder
 from kgen.syntax.trees import call, copied, name, names_in
 

@@ -7,7 +7,6 @@ does not.  Where ``k`` is 0 for all outputs, their derivative by ``m`` is 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Set as AbstractSet
-from dataclasses import replace
 from typing import Literal
 
 from kgen.dtypes import Kind
@@ -16,7 +15,7 @@ from kgen.gradients.facts import Facts, kind_of, literal_of
 from kgen.gradients.local import target_of
 from kgen.gradients.reduced import expanded_axes, reduced_axes
 from kgen.ir.graph import Dim, Shape
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.syntax.text import text_of
 from kgen.syntax.tree import Call, Expr, Name, children, postorder
 

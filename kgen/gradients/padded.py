@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from math import inf
 
 from kgen.gradients.facts import Facts, literal_of
 from kgen.gradients.forward import Forward
 from kgen.gradients.terms import Term, contracted, inserted
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.syntax.text import text_of
 from kgen.syntax.tree import Ellipsis, Expr, Index, NewAxis, Number, Slice
 from kgen.syntax.trees import NOWHERE, axes, binary, call, number

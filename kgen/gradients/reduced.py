@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from kgen.dtypes import Kind
@@ -14,6 +13,7 @@ from kgen.gradients.local import Local
 from kgen.gradients.rules import BESIDE, COMPLEX_REDUCTIONS, REDUCTIONS, WITHOUT_GRADIENT
 from kgen.gradients.terms import Term, unreduced
 from kgen.ir.graph import Shape
+from kgen.records import replace
 from kgen.syntax.tree import Call, Expr, Number, Tuple, Unary
 from kgen.syntax.trees import axes, binary, call, filled, number
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from kgen.check.values import Value
 from kgen.diagnostics import Reporter
@@ -20,6 +19,7 @@ from kgen.gradients.terms import Term, contracted, joined, summed, times
 from kgen.gradients.views import view_parts
 from kgen.gradients.walk import Line, Walk, count, has_rule
 from kgen.ir.graph import Shape
+from kgen.records import replace
 from kgen.syntax.text import text_of
 from kgen.syntax.tree import Assign, Call, Expr, Index, Let, Name, Number, TypeName
 from kgen.syntax.trees import call, cast_to, is_atom, name, number

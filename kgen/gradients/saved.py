@@ -7,7 +7,6 @@ are saved.  Others are computed again from the arguments, which costs less than 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
-from dataclasses import replace
 
 from kgen.argument_types import ArgType, ArrayArg
 from kgen.diagnostics import error
@@ -21,7 +20,7 @@ from kgen.gradients.walk import Line, has_rule, is_reduction
 from kgen.gradients.written import Body, body, declarations
 from kgen.ir.graph import Dim
 from kgen.program import Program
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.syntax.text import text_of
 from kgen.syntax.tree import Bitcast, Call, Cast, Expr, Index, Name, TypeName, children, postorder
 from kgen.syntax.trees import NOWHERE, cast_to, copied, name, names_in

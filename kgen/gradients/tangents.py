@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kgen.dtypes import Kind
 from kgen.functions import FUNCTIONS
 from kgen.gradients.facts import dtype_of, kind_of
 from kgen.gradients.local import Local, target_of
 from kgen.gradients.terms import Term, joined
 from kgen.gradients.walk import Walk, count, has_rule, is_reduction
+from kgen.records import replace
 from kgen.syntax.text import text_of
 from kgen.syntax.tree import Call, Ellipsis, Expr, Index, Name, NewAxis, Slice, TypeName, Unary, children, postorder
 from kgen.syntax.trees import binary, call, cast_to, is_atom, number

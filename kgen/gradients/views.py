@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from kgen.gradients.facts import Facts
 from kgen.gradients.forward import Forward
@@ -11,6 +10,7 @@ from kgen.gradients.padded import WHOLE
 from kgen.gradients.reduced import named_axes
 from kgen.gradients.terms import Term
 from kgen.ir.graph import Shape
+from kgen.records import replace
 from kgen.syntax.tree import Call, Expr, Index, Slice, Tuple
 from kgen.syntax.trees import NOWHERE, axes, binary, call, number
 

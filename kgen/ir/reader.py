@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
 from typing import cast, get_args
 
 from kgen.dtypes import BY_NAME, DType
@@ -30,6 +29,7 @@ from kgen.ir.graph import (
 )
 from kgen.ir.printer import accessed, default_mode
 from kgen.ir.views import WHOLE, Bound, Computed, Cut, Item, Pick, Split, View
+from kgen.records import replace
 from kgen.syntax.tree import Combine, Outside, RoundingMode
 
 _HEADER = re.compile(r"kernel\((?P<inputs>.*)\) -> \((?P<outputs>.*)\)(?: where (?P<derived>.*))?")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from kgen.codegen.kernels import Entry
 from kgen.launcher.context import AnyLayoutLauncher, StepChoice
@@ -11,6 +10,7 @@ from kgen.launcher.interface import Interface
 from kgen.launcher.kernels import KernelLaunch, kernel_launch
 from kgen.lowering import Covered
 from kgen.partition.step import Step
+from kgen.records import replace
 from kgen.schedule.elementwise.linear import beyond
 from kgen.schedule.expressions import Expr, Int, Name, Op
 from kgen.schedule.launch import Rule

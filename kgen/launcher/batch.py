@@ -7,7 +7,6 @@ arrays, such as those of ``softmax(x + mask)``, each may have one row for all.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from kgen import pipeline
 from kgen.codegen.names import listed
@@ -16,6 +15,7 @@ from kgen.diagnostics import KgenError
 from kgen.ir.graph import Graph, IndexMap, Op, Reduction, Shape
 from kgen.lowering import Batch, Lowered
 from kgen.program import Program
+from kgen.records import replace
 from kgen.schedule.target import Target
 
 #: What files for any rank merge, by the dimensions of their array that stay: none, the last, or the first.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from kgen.codegen.bodies import LAYOUT_TYPES, member_length, member_type
 from kgen.codegen.kernels import Entry
 from kgen.launcher.kernels import KernelLaunch, kernel_launch
 from kgen.launcher.structs import loops
 from kgen.partition.step import Step
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.expressions import Expr, Int, Name, Op, extent
 
 

@@ -8,7 +8,7 @@ classes, and with these more kernels.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import product
 from math import prod
 from typing import Any
@@ -17,7 +17,7 @@ from kgen import pipeline
 from kgen.ir.graph import Graph, Operand
 from kgen.lowering import Layouts, Lowered
 from kgen.operands import Operands, Sizes
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.schedule import AccessSchedule, Schedule
 from kgen.schedule.step_layout import Array, concrete, extents_of, sliced
 from kgen.schedule.trace import Guard, Trace, Traced

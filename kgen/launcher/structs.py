@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
+from kgen.records import replace
 from kgen.schedule.expressions import Expr, Name, Op, bare, c
 from kgen.schedule.launch import Field
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 
 from kgen import resources
@@ -13,7 +12,7 @@ from kgen.codegen.context import ModuleContext
 from kgen.codegen.lines import wrapped
 from kgen.codegen.templates import environment
 from kgen.launcher.context import AnyLayoutLauncher, ShapedLauncher, dtype_rows
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.expressions import C_FUNCTIONS
 
 #: The files with helper functions, in the order of a text.

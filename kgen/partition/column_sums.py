@@ -11,7 +11,6 @@ It stores these partial sums, one row for each block, and a second kernel adds t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
 
 from kgen.dtypes import FLOAT32, FLOAT64
@@ -21,6 +20,7 @@ from kgen.partition.cut import cut
 from kgen.partition.kernel_body import KernelSpace, rows_of, squeezed
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Access, Step
+from kgen.records import replace
 
 #: The dimension of partial sums that blocks have.
 BLOCKS = "blocks"

@@ -15,7 +15,6 @@ all stores.  ``fusion.py`` finds such an order.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 
 from kgen.diagnostics import Reporter
 from kgen.ir.graph import NO_IDENTITY, Graph, IndexMap, Op, Operand, Reduction, Scatter
@@ -24,6 +23,7 @@ from kgen.partition.kernel_body import AxisMap, BodyBuilder, KernelBody, KernelS
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Access, Step
 from kgen.passes.dce import dce
+from kgen.records import replace
 from kgen.source import Source
 
 

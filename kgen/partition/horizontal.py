@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from kgen.ir.graph import Graph, Op, Operand
 from kgen.ir.views import WHOLE, Cut
 from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.step import Access, Step
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 
 Place = tuple[object, ...]
 

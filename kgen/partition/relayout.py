@@ -7,10 +7,10 @@ A kernel ahead of it then copies some of them, each into a buffer in the order i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from kgen.ir.graph import Graph, IndexMap, Op, Operand
 from kgen.partition.step import Access, Step
+from kgen.records import replace
 
 Order = tuple[int, ...]  #: an operand's axes as its copy has them in memory, the slowest first
 

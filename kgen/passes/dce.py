@@ -9,9 +9,8 @@ Operands are kept, since they are the signature of the call; the emitter leaves 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kgen.ir.graph import Graph, Op
+from kgen.records import replace
 
 
 def dce(kernel: Graph) -> Graph:

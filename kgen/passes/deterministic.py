@@ -14,12 +14,12 @@ Where several elements are written to one place by ``=``, that with the greatest
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kgen.diagnostics import Reporter
 from kgen.dtypes import FLOAT64, INT32, INT64, DType
 from kgen.ir.builder import Builder, broadcast
 from kgen.ir.graph import CastMode, Gather, Graph, IndexMap, Op, Operand, Scatter, Shape, is_within
+from kgen.records import replace
 from kgen.source import Source
 
 _BITS = 30

@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from kgen.ir.builder import Builder
 from kgen.ir.graph import Gather, Graph, IndexMap, Op, Shape
+from kgen.records import replace
 
 
 def without_axes(kernel: Graph, builder: Builder, number: int, axes: Collection[int]) -> int | None:

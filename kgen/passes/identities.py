@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kgen.dtypes import DType
 from kgen.ir.builder import Builder
@@ -33,6 +32,7 @@ from kgen.ir.graph import CastMode, Graph, Op, Reduction
 from kgen.passes.dropped_axes import without_axes
 from kgen.passes.only_element import is_one, is_zero, only_element
 from kgen.passes.rewrite import constant, rewrite
+from kgen.records import replace
 
 _INT_RIGHT_ZERO = frozenset({"add", "sub", "or", "xor", "shl", "shr"})
 _COMMUTES = frozenset({"add", "mul", "or", "xor", "and"})

@@ -12,14 +12,13 @@ A place is within its axis if it is at least 0 and less than the extent.  For ea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from kgen.dtypes import INT64, UINT64
 from kgen.ir.builder import Builder, broadcast
 from kgen.ir.graph import Dim, Gather, Graph, IndexMap, Op, Operand, Scatter, Shape, is_within, to_bits
 from kgen.passes.dce import dce
 from kgen.passes.unread import unread
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.source import Source, Span
 
 NONE = 2**63 - 1  #: the number where every index is within its axis

@@ -14,12 +14,12 @@ Afterwards, no round waits for another one's result:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
 from kgen.dtypes import FLOAT32, FLOAT64
 from kgen.ir.graph import Graph, Op, Reduction
 from kgen.passes.dce import dce
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 
 _KINDS = frozenset({"sum", "mean"})
 

@@ -18,11 +18,10 @@ The mean of squared distances from the mean is the variance, which does not need
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kgen.dtypes import FLOAT32
 from kgen.ir.graph import Graph, Op, Reduction
 from kgen.passes.dce import dce
+from kgen.records import replace
 
 
 def online_reductions(kernel: Graph) -> Graph:

@@ -10,10 +10,10 @@ the constant through choices and arithmetic, and not through functions, minima a
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from kgen.ir.graph import Graph, Op
 from kgen.passes.rewrite import constant
+from kgen.records import replace
 
 _SEEN_THROUGH = frozenset({"where", "add", "sub", "mul", "div", "fma", "neg", "cast"})
 

@@ -22,13 +22,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from kgen.dtypes import BOOL, FLOAT32, FLOAT64, INT32, DType
 from kgen.ir.builder import Builder
 from kgen.ir.graph import CastMode, Graph, Op
 from kgen.passes.conditions import Range, ranges_where
 from kgen.passes.rewrite import constant, rewrite
+from kgen.records import replace
 
 #: Integers up to this are the same in float32 and in Python.
 _EXACT = 1 << 24

@@ -9,12 +9,12 @@ Not where a constant divides: compilers multiply by its inverse.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kgen.dtypes import BOOL
 from kgen.ir.builder import Builder
 from kgen.ir.graph import Graph, Op
 from kgen.passes.rewrite import rewrite
+from kgen.records import replace
 
 
 def remainders(kernel: Graph) -> Graph:

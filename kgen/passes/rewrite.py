@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from kgen.ir.builder import Builder
 from kgen.ir.graph import Graph, Op, from_bits
+from kgen.records import replace
 
 #: Given the builder, an op and its rewritten arguments, the number of its replacement, or None to keep it.
 Rule = Callable[[Builder, Op, Sequence[Op]], int | None]

@@ -7,10 +7,9 @@ store %1, sum_1                             ->
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kgen.ir.graph import Gather, Graph, IndexMap, Op, Scatter
 from kgen.passes.dce import dce
+from kgen.records import replace
 
 
 def unread(kernel: Graph) -> Graph:

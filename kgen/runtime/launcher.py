@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from threading import get_ident
 from typing import Any, NamedTuple, Protocol
@@ -82,11 +82,20 @@ class ParameterBuffer(NamedTuple):
     is_captured: bool
 
 
+class Owner(Protocol):
+    """Keeps count of the scratch memory of a program."""
+
+    def owns(self, scratch: int) -> None:
+        """So many bytes were allocated."""
+
+
 class Launcher:
     """Launches the kernels of one lowered program on one device.  Safe to use from several threads."""
 
-    def __init__(self, loaded: LoadedKernels | None, kernels: Kernels) -> None:
-        """``loaded``: None where no kernel is launched."""
+    def __init__(
+        self, loaded: LoadedKernels | None, kernels: Kernels, owner: Callable[[], Owner | None] = lambda: None
+    ) -> None:
+        """``loaded``: None where no kernel is launched.  ``owner``: whom to tell of scratch memory, if it is there."""
         self.module: Any = loaded.module if loaded else None
         # After each other, the kernels of one call start early even without the option.
         self._pdl = tuple(
@@ -98,6 +107,7 @@ class Launcher:
         self.names = tuple(entry.name for entry in self.entries)
         self._launches = tuple(launch for _, launch in kernels.launched)
         self._kernels = kernels
+        self._owner = owner
         self._layout = ParameterLayout.of(self.signature, kernels)
         # Free buffers by stream, or by thread for the per-thread stream; `pop` and `append` make this thread-safe.
         self.ready: dict[int, list[ParameterBuffer]] = {}
@@ -116,17 +126,15 @@ class Launcher:
         return -get_ident() if stream == PER_THREAD_STREAM and self.has_scratch else stream
 
     @property
-    def scratch_bytes(self) -> int:
-        """The bytes of scratch memory that launches own."""
-        return self._layout.scratch
-
-    @property
     def has_scratch(self) -> bool:
         """Whether the kernels use scratch memory, which a graph must not share with other launches."""
         return self._layout.scratch > 0
 
     def _make_parameters(self, stream: int, *, is_captured: bool) -> ParameterBuffer:
         scratch = self.module.scratch(self._layout.scratch) if self.has_scratch else None
+        owner = self._owner() if self.has_scratch else None
+        if owner is not None:
+            owner.owns(self._layout.scratch)
         memory = self._layout.memory(scratch.address if scratch is not None else 0)
         launches = tuple(
             self.module.launch_arguments(name, launch, address, stream, pdl)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.tuning import H200, Tuning
 
 WARP = 32  # threads

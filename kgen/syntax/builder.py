@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Literal, cast
 
 from kgen.diagnostics import Reporter
 from kgen.dtypes import BY_NAME
+from kgen.records import replace
 from kgen.source import Span
 from kgen.syntax import tree
 from kgen.syntax.lexer import Token

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 
 from kgen.diagnostics import Reporter
+from kgen.records import replace
 from kgen.source import Source, Span
 from kgen.syntax.parser import parse
 from kgen.syntax.tree import (

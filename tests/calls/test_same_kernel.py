@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.call.place import Place
+from kgen.call.kept import Kept
 
 TEXT = "out = a * 2 + b"
 OTHERS: list[dict[str, Any]] = [
@@ -25,10 +26,10 @@ OTHERS: list[dict[str, Any]] = [
 @pytest.fixture(autouse=True)
 def _kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """As for users; other tests need new kernels."""
-    place = lru_cache(4)(lambda *_: Place())
-    monkeypatch.setattr(sys.modules["kgen.jit"], "_place", place)
+    kept = lru_cache(4)(lambda *_: Kept())
+    monkeypatch.setattr(sys.modules["kgen.jit"], "_kept", kept)
     yield
-    place.cache_clear()
+    kept.cache_clear()
 
 
 def test_the_same_arguments_give_the_same_kernel() -> None:
@@ -108,3 +109,32 @@ def test_kernels_that_own_much_memory_are_not_kept(rows: int, is_kept: bool) -> 
     result = kernel(x=x, y=y, i=i)
     assert (kgen.jit(text, device="cpu") is kernel) == is_kept
     assert np.array_equal(kgen.jit(text, device="cpu")(x=x, y=y, i=i), result)
+
+
+def test_scratch_of_all_layouts_counts() -> None:
+    """Each layout has memory of its own: 200 KB of five."""
+    text = "let t = x * 2; t[i, :] += y; out = t + 1"
+    kernel = kgen.jit(text, device="cpu")
+    i, kept = np.array([0, 1, 0]), []
+    for columns in range(500, 505):
+        kernel(x=np.zeros((100, columns), np.float32), y=np.ones((3, columns), np.float32), i=i)
+        kept.append(kgen.jit(text, device="cpu") is kernel)
+    assert kept[0]
+    assert not kept[-1]
+
+
+def test_long_texts_are_not_kept() -> None:
+    text = f"out = a {' ' * 5000}"
+    assert kgen.jit(text) is not kgen.jit(text)
+
+
+def test_threads_share_a_kernel_whose_layouts_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgen.call.engine.MAX_CACHED_LAYOUTS", 3)
+
+    def call(seed: int) -> None:
+        for n in range(20):
+            a = np.full((3 + (seed * 7 + n) % 11, 4, 5), seed, np.float32)[:: 1 + n % 2, :: 1 + seed % 2]
+            assert np.array_equal(kgen.jit(TEXT, device="cpu")(a, a), a * 3)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(call, range(8)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from kgen.arrays.base import Guards
 from kgen.call.fastpath.codegen import (
@@ -21,6 +20,7 @@ from kgen.call.fastpath.codegen import (
 )
 from kgen.call.fastpath.layout_class import Input, LayoutClass, layout_class
 from kgen.call.fastpath.native import native_call
+from kgen.records import replace
 from kgen.schedule.divisors import magic_number, signed_magic
 from kgen.schedule.leading_bits import digits, leading_bits
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
 from kgen.codegen.atomics import Update, accumulator_of, update_of
@@ -13,7 +11,7 @@ from kgen.codegen.expressions import Expr, Level
 from kgen.codegen.family import Unit, Written
 from kgen.codegen.spelling import register_type, spell
 from kgen.ir.graph import CastMode, Scatter
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.elementwise.bins import BinsSchedule
 from kgen.syntax.tree import Combine
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
@@ -13,7 +12,7 @@ from kgen.codegen.elementwise.context import PairContext
 from kgen.codegen.elementwise.rows import RowsWriter
 from kgen.codegen.family import Unit, Written
 from kgen.codegen.layouts import index_decomposition, member
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.elementwise.row_pairs import PairSchedule
 from kgen.schedule.schedule import Interleaved
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
 from kgen.codegen.elementwise.context import OperandContext, SkewedContext
 from kgen.codegen.elementwise.tiles import TilesWriter
 from kgen.codegen.spelling import storage_type
+from kgen.records import replace
 from kgen.schedule.elementwise.launch import tile_sides
 from kgen.schedule.elementwise.skewed import SECTOR_ELEMENTS
 

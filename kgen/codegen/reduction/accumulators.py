@@ -7,14 +7,13 @@ long row also sums the rounding errors (compensated summation).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Literal
 
 from kgen.codegen.c_types import register_type
 from kgen.codegen.helpers import accumulator_struct as struct
 from kgen.dtypes import FLOAT32, INT32, INT64, DType
 from kgen.ir.graph import Reduction
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.reduction.states import BYTES
 
 #: direct  the state takes each element

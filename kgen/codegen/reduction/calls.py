@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import field, replace
+from dataclasses import field
 from types import MappingProxyType
 
 from kgen.codegen import names
@@ -23,7 +23,7 @@ from kgen.codegen.statements import Statement
 from kgen.dtypes import BFLOAT16
 from kgen.ir.graph import IndexMap, Op, Scatter
 from kgen.partition.reduction_step import ReductionStep
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.target import WORD
 
 #: The places of what a block computes once for all of its rows, and when a row begins, among the numbers of rounds.

@@ -5,7 +5,7 @@ Threads that read a box go along its operand's own lines; those that reduce it g
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 from kgen.codegen import names
 from kgen.codegen.element import Element
@@ -20,7 +20,7 @@ from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.places import ColumnPlaces
 from kgen.codegen.reduction.states import part_of, thread_state
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.elementwise.box_shapes import pitch, tile_shape
 from kgen.schedule.reduction.schedule import BoxColumnSchedule, RowSchedule
 

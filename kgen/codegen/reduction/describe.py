@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from dataclasses import replace
 from typing import TypeVar
 
 from kgen.codegen import names
@@ -17,6 +16,7 @@ from kgen.codegen.reduction.row_groups import is_known
 from kgen.codegen.reduction.sections import by_value
 from kgen.codegen.reduction.states import states_of
 from kgen.partition.reduction_step import ReductionStep
+from kgen.records import replace
 from kgen.schedule.expressions import Int
 from kgen.schedule.reduction.launch import PARTIALS, ROW_BLOCKS
 from kgen.schedule.reduction.schedule import RowSchedule

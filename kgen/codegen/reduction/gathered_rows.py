@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.element import Element
@@ -14,7 +13,7 @@ from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.spelling import storage_type
 from kgen.dtypes import BFLOAT16
 from kgen.ir.graph import Gather, Operand, Scatter
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.elementwise.gathers import ops_of_rows
 from kgen.schedule.target import WORD
 

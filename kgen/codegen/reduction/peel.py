@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.conversions import CONVERSIONS
@@ -16,7 +15,7 @@ from kgen.codegen.reduction.registers import Registers
 from kgen.codegen.reduction.row_context import Blocks, Peel
 from kgen.codegen.reduction.states import States, part_of, thread_state
 from kgen.codegen.spelling import Expr, register_type
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.reduction.peel import margins
 
 

@@ -7,7 +7,6 @@ in arrays with one element for each of a thread's columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Writer
@@ -36,7 +35,7 @@ from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.reduction.states import States, part_of, result_of, thread_state, value_name
 from kgen.codegen.reduction.two_steps import TwoSteps, two_steps
 from kgen.codegen.spelling import Expr, register_type
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.reduction.schedule import WARP, ColumnSchedule, RowSchedule
 from kgen.schedule.target import WORD
 from kgen.spec import counted

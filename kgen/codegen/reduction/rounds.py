@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Element, Writer
@@ -20,7 +20,7 @@ from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.reduction.states import States, first_of, part_of, result_of, thread_state, value_name
 from kgen.codegen.reduction.two_steps import TwoSteps
 from kgen.codegen.spelling import Expr, register_type
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.reduction.schedule import WARP, is_plain
 
 

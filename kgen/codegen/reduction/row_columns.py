@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.element import Element
@@ -22,7 +21,7 @@ from kgen.codegen.reduction.rows import RowKernel
 from kgen.codegen.short_results import ShortResults, short_results
 from kgen.ir.graph import IndexMap
 from kgen.partition.reduction_step import ReductionStep
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.reduction.row_columns import RowColumnsSchedule
 
 #: What addresses and lengths of prefetches are multiples of, in bytes.

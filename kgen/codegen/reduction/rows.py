@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from kgen.codegen import names
 from kgen.codegen.element import Element, Writer
@@ -46,7 +45,7 @@ from kgen.codegen.reduction.staging import staged_helpers, staging
 from kgen.codegen.reduction.two_steps import TwoSteps, place_steps, two_steps
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.ir.graph import IndexMap
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.reduction.schedule import WARP, segment_stores, varying_accesses
 from kgen.schedule.target import WORD
 

@@ -7,7 +7,7 @@ row.  So a value of segments is a register of each thread, or an array of them w
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Literal
 
 from kgen.codegen import names
@@ -22,7 +22,7 @@ from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.reduction.states import States, part_of, result_of, value_name
 from kgen.codegen.spelling import Expr, register_type
 from kgen.ir.graph import IndexMap
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 
 
 @dataclass(slots=True)

@@ -9,14 +9,12 @@ For the place of an extreme, all threads first exchange the extreme.  Then few g
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kgen.codegen.c_types import register_type
 from kgen.codegen.helpers import accumulator_struct as struct
 from kgen.codegen.reduction.accumulators import Accumulator, Local, accumulator
 from kgen.dtypes import FLOAT32, DType
 from kgen.ir.graph import Op, Reduction
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,10 @@ A side of a box is a run of dimensions that are one in memory for the operands t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
 from kgen.layout.kinds import index_bits
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.cost import coarse
 from kgen.schedule.elementwise.box_shapes import best_box, groups_of_thread, line_step
 from kgen.schedule.elementwise.box_sides import Sides, moves_by, sides_of

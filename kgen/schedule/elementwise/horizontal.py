@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from kgen.layout.iterator import IterationSpace, beside
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.expressions import Expr, Name, renamed, total
 from kgen.schedule.facts import Choice
 from kgen.schedule.launch import Field, Rule

@@ -8,9 +8,9 @@ every element are put together in registers, and stored at once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from kgen.layout.iterator import IterationSpace
+from kgen.records import replace
 from kgen.schedule.elementwise.groups import outer_strides
 from kgen.schedule.facts import Facts
 from kgen.schedule.schedule import Interleaved

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from struct import calcsize
 from typing import TYPE_CHECKING
 
+from kgen.records import replace
 from kgen.schedule.elementwise.groups import outer_dims
 from kgen.schedule.expressions import (
     Expr,

@@ -6,8 +6,7 @@ waits serve several groups.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from kgen.records import replace
 from kgen.schedule.elementwise.reasons import group_reasons
 from kgen.schedule.elementwise.rows import rows
 from kgen.schedule.facts import Choice, Facts

@@ -6,10 +6,9 @@ These are two rows that share operands; or the two to four rows whose elements a
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
 
 from kgen.layout.iterator import IterationSpace
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.elementwise.interleaved import STEPS, group_of
 from kgen.schedule.elementwise.order import shared_bytes, shared_first
 from kgen.schedule.elementwise.reasons import group_reasons, listed

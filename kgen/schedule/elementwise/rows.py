@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Set
-from dataclasses import replace
 from math import prod
 
 from kgen.dtypes import FLOAT32
 from kgen.ir.graph import IndexMap
 from kgen.layout.iterator import IterationSpace
 from kgen.layout.kinds import LayoutKind, index_bits
+from kgen.records import replace
 from kgen.schedule.elementwise.gathers import gathered_rows
 from kgen.schedule.elementwise.groups import Grouping, outer_patterns, outer_strides
 from kgen.schedule.elementwise.interleaved import group_of, interleaved

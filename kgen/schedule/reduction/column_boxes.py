@@ -9,13 +9,12 @@ whole lines of memory; then each thread takes the elements of its own columns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 from math import ceil, prod
 from typing import Literal
 
 from kgen.partition.column_sums import BLOCKS
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.cost import Extents, Traffic, Walk, coarse, pieces, predict, run, touched
 from kgen.schedule.elementwise.box_shapes import tile_shape
 from kgen.schedule.elementwise.reasons import listed

@@ -6,8 +6,7 @@ every operand; what several of its threads read is in L1 meanwhile.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from kgen.records import replace
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.target import SECTOR
 

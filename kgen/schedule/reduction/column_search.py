@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice, product
 from math import ceil
 
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.cost import coarse, predict
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.column_choice import choice_of

@@ -7,9 +7,9 @@ operand by vectors, each along its own fastest dimension, and has the same eleme
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
+from kgen.records import replace
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import SECTOR, WORD

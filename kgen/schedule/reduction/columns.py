@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kgen.partition.column_sums import BLOCKS
+from kgen.records import replace
 from kgen.schedule.cost import coarse
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.column_choice import choice_of, is_plain_columns

@@ -6,8 +6,7 @@ whatever address on: odd numbers of columns need no other accesses.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from kgen.records import replace
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.column_choice import choice_of
 from kgen.schedule.reduction.column_mapping import ColumnDemand, mapping_of

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from math import ceil, prod
 
 from kgen.layout.iterator import IterationSpace
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.cost import Extents, Traffic, coarse, pieces, run
 from kgen.schedule.elementwise.walks import arithmetic
 from kgen.schedule.latency import Work, cycles

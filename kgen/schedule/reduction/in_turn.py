@@ -11,8 +11,7 @@ of a sector in each.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from kgen.records import replace
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.resident_mapping import ResidentMapping
 from kgen.schedule.target import LINE, SECTOR, WARP
@@ -38,8 +37,8 @@ def _applies(facts: RowFacts, mapping: ResidentMapping) -> bool:
     if not facts.across or facts.reduced > 1 or facts.width > tuning.short or mapping.threads == 1:
         return False
     beside = facts.space.shape[facts.reduced]
-    if beside > tuning.most_in_turn or beside % mapping.group:
-        return False
+    if beside > tuning.most_in_turn or beside % mapping.group or (facts.is_few and mapping.lanes < WARP):
+        return False  # of few elements, the exchange within warps takes less time
     varying = facts.varying([i for i, varies in enumerate(facts.varies) if varies])
     run = beside * max(1, WARP // mapping.lanes) * min(facts.itemsizes[i] for i in varying)
     return run < SECTOR and all(abs(facts.step_along(i, 0)) * facts.itemsizes[i] < LINE for i in varying)

@@ -5,9 +5,9 @@ keeps some columns in registers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kgen.layout.iterator import IterationSpace
+from kgen.records import replace
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.column_choice import column_accesses
 from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2

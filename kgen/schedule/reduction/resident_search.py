@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from math import ceil
 
+from kgen.records import replace
 from kgen.schedule.cost import count
 from kgen.schedule.facts import Choice
 from kgen.schedule.occupancy import Occupant, seconds

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from kgen.layout.iterator import IterationSpace
+from kgen.records import replace
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.row_cost import row_seconds

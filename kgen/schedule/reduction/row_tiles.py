@@ -7,10 +7,9 @@ that it uses whole sectors of both; what several of its threads read is in L1 me
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import permutations
 
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.reduction.facts import RowFacts
 
 Dims = tuple[int, ...]  #: kept dimensions of a space, in an order

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
 from kgen.ir.graph import Gather, Reduction
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.elementwise.gathers import gathered_rows, row_axis
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from kgen.layout.iterator import IterationSpace
 from kgen.partition.reduction_step import ReductionStep
+from kgen.records import replace
 
 
 def beside_another(step: ReductionStep, space: IterationSpace, reduced: int) -> IterationSpace:

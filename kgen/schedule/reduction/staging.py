@@ -8,11 +8,10 @@ that run across rows, from one row to the next, are accessed directly: then neig
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import replace
 from itertools import pairwise
 
 from kgen.layout.iterator import IterationSpace
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.target import SECTOR, WARP, WORD
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.target import WARP
 from kgen.schedule.tuning import H200, Rows
 

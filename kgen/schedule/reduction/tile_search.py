@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 from math import ceil
 
+from kgen.records import replace
 from kgen.schedule.cost import coarse, count
 from kgen.schedule.facts import Choice
 from kgen.schedule.occupancy import Occupant, seconds
