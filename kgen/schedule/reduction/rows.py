@@ -179,7 +179,7 @@ class _Rows:
         several = one.block > one.threads >= facts.tuning.rows.exact_threads and one.vectors > 1 and traversal.group > 2
         halves = self.kept_bytes == HALF and traversal.weights * HALF == facts.bytes_of(facts.reads) - HALF <= HALF
         kept = one.threads * one.vectors * traversal.group
-        return facts.bounded and several and halves and plain and alone and facts.width == kept
+        return facts.along and several and halves and plain and alone and facts.width == kept
 
     def schedule(self) -> RowSchedule:
         facts, traversal, one = self.facts, self.traversal, self.mapping
