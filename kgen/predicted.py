@@ -1,4 +1,4 @@
-"""The predicted time of a kernel of a program that reduces, for the choice among variants."""
+"""The predicted time of a kernel, for the choice among variants of a program that reduces, and for `explain`."""
 
 from __future__ import annotations
 

@@ -22,23 +22,20 @@ def in_turn(facts: RowFacts, mapping: ResidentMapping) -> ResidentMapping:
     if not _applies(facts, mapping):
         return mapping
     groups = int(facts.space.shape[facts.reduced]) // mapping.group
-    pieces = 1 << (mapping.lanes // groups).bit_length() - 1 if groups <= mapping.lanes else 0
-    threads = pieces * groups * mapping.threads
-    fits = threads * mapping.group * facts.state_bytes <= facts.tuning.resident_columns.shared_bytes
-    whole = pieces > 1 and threads % WARP == 0
-    return replace(mapping, lanes=pieces * groups, in_turn=groups) if whole and fits else mapping
+    lanes = groups << (mapping.lanes // groups).bit_length() - 1
+    whole_warps = lanes * mapping.threads % WARP == 0
+    return replace(mapping, lanes=lanes, in_turn=groups) if whole_warps else mapping
 
 
 def _applies(facts: RowFacts, mapping: ResidentMapping) -> bool:
     """Whether columns are short (the threads of longer ones read on, ``ResidentDemand.piece``), a warp that goes across
-    first would read less than a sector of each piece, and the elements of a column are near each other.
+    first would read less than a sector of each piece, and the elements of a column are near each other.  Not of fewer
+    threads across than a warp has, which merge their sums by shuffles.
     """
-    tuning = facts.tuning.resident_columns
-    if not facts.across or facts.reduced > 1 or facts.width > tuning.short or mapping.threads == 1:
+    tuning, beside = facts.tuning.resident_columns, facts.space.shape[facts.reduced]
+    shared = facts.across and facts.reduced == 1 and mapping.threads > 1 and mapping.lanes >= WARP
+    if not shared or facts.width > tuning.short or beside > tuning.most_in_turn or beside % mapping.group:
         return False
-    beside = facts.space.shape[facts.reduced]
-    if beside > tuning.most_in_turn or beside % mapping.group or (facts.is_few and mapping.lanes < WARP):
-        return False  # of few elements, the exchange within warps takes less time
     varying = facts.varying([i for i, varies in enumerate(facts.varies) if varies])
-    run = beside * max(1, WARP // mapping.lanes) * min(facts.itemsizes[i] for i in varying)
+    run = beside * min(facts.itemsizes[i] for i in varying)
     return run < SECTOR and all(abs(facts.step_along(i, 0)) * facts.itemsizes[i] < LINE for i in varying)
