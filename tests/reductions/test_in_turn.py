@@ -76,6 +76,7 @@ def test_threads_of_a_piece_are_neighbours(beside: int, group: int) -> None:
         source = kernel.source(*specs)
     groups, block = step.schedule["in_turn"], step.schedule["block"]
     assert groups * group == beside
+    assert f"// Neighbouring threads go along {groups} group{'s' * (groups > 1)} of columns, then down.\n" in source
     assert block % (8 * groups) == 0
     places = [thread_of(source, thread) for thread in range(block)]
     in_order = [(across // groups, down, across % groups) for across, down in places]

@@ -386,6 +386,8 @@ class ResidentColumnKernel:
             f"{each}{share}." + (" Indices are 64-bit." if schedule.index_bits == 64 else ""),
             f"Launch: ceil(groups / {self.lanes}) blocks of {schedule.block} threads.",
         ]
+        if schedule.in_turn:
+            text.insert(1, f"Neighbouring threads go along {counted(schedule.in_turn, 'group')} of columns, then down.")
         if schedule.index_bits == 32:
             text.append("Limits: fewer than 2^31 columns, and every place within one, in bytes, below 2^31.")
         text += [*alignments(self.operands), *multiples(schedule)]
