@@ -236,3 +236,12 @@ def test_key_holds_everything(change: str, monkeypatch: pytest.MonkeyPatch) -> N
         case _:
             monkeypatch.setattr(nvrtc, "header_digest", lambda: "other")
     assert compiler._key(text, name, arch, options) != before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="wheels for Linux")
+def test_both_libraries_of_a_wheel_are_loaded() -> None:
+    """NVRTC of CUDA 13.0 does not find its second library where nothing else has loaded it."""
+    files = [str(file) for file in nvrtc._of_wheels("lib/libnvrtc-builtins.so.*")]
+    code = "from kgen.runtime.cuda import nvrtc; nvrtc._library(); print(open('/proc/self/maps').read())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert [file for file in files if file not in done.stdout] == []

@@ -52,7 +52,10 @@ def _library() -> ctypes.CDLL:
     if file is None:
         from cuda.pathfinder import load_nvidia_dynamic_lib
 
-        file = str(load_nvidia_dynamic_lib("nvrtc").abs_path)
+        return ctypes.CDLL(str(load_nvidia_dynamic_lib("nvrtc").abs_path))
+    # The wheels of CUDA 13.0, which torch pins, do not find the second library that lies beside the first.
+    for builtins in _of_wheels("lib/libnvrtc-builtins.so.*"):
+        ctypes.CDLL(str(builtins))
     return ctypes.CDLL(file)
 
 
