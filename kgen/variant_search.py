@@ -78,7 +78,7 @@ class VariantSearch:
 
     def _candidates(self) -> Iterator[_Candidate]:
         bases = self._bases()
-        yield from (_Candidate(base) for base in bases[1:] if base is self.typed.split)
+        yield from (_Candidate(base) for base in bases[1:] if base is self.typed.split or self._comes_in_boxes(base))
         for base in bases:
             given = self.operands.inputs(base.graph, self.sizes)
             first = next(s for s in base.steps if isinstance(s, ReductionStep))
@@ -87,6 +87,11 @@ class VariantSearch:
             value = stored_value(base.graph)
             if value is not None:
                 yield _Candidate(self.prepared(base, value))
+
+    def _comes_in_boxes(self, base: Specialised) -> bool:
+        """Whether kernels that keep columns read them all along memory."""
+        steps = (kernel.decide() for kernel in self.kernels(base) if isinstance(kernel.step, ReductionStep))
+        return any(step.schedule.template == "resident_boxes" for step in steps)
 
     def _bases(self) -> list[Specialised]:
         """What variants are made of.  Chains that are split because of how operands lie may be one kernel behind

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from kgen.schedule.step_layout import Placed
 
 #: The families of steps that reduce, and those of others, in order of priority: see :func:`choose`.
-REDUCING = ("column_narrow", "column_boxes", "column_reduce", "column_resident", "row_reduce", "row_columns")
+REDUCING = (
+    "column_narrow", "column_boxes", "column_reduce", "column_resident", "resident_boxes", "row_reduce", "row_columns",
+)  # fmt: skip
 ELEMENTWISE = ("bins", "contiguous", "skewed", "boxes", "tiled", "flat", "row_pairs", "row_batches", "rows", "strided")
 
 #: For families whose threads have one group, those with several that are taken where they apply.

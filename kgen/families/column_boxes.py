@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from kgen.codegen.family import Family, Unit, Written
 from kgen.schedule.operand_summary import row_classes
-from kgen.schedule.reduction.column_boxes import box_seconds, boxed_columns
+from kgen.schedule.reduction.boxes import box_seconds
+from kgen.schedule.reduction.column_boxes import boxed_columns
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.launch import column_boxes_rule
 from kgen.schedule.reduction.schedule import BoxColumnSchedule

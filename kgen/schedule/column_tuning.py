@@ -72,6 +72,8 @@ class Columns:
     #: they are predicted to take less than this fraction of the time (*Predicted times of columns*).
     enough_waves: int = 2
     gain: float = 0.9
+    #: Few columns are taken along rows where these are predicted to take less than this fraction.
+    gain_of_few: float = 0.92
     #: Registers that loads in flight take in a thread, at most (norm of 438 x 128 columns of unaligned bytes and
     #: bfloat16 283 us with 72, which spilled, 168 with 36).
     flying_registers: int = 40
@@ -164,6 +166,28 @@ class ColumnBoxes:
     requests: float = 1.6e11
     #: Elements of the shortest columns that go through boxes (of 2 and 3 elements 1.3 to 1.6 times the time).
     shortest: int = 16
+
+
+@dataclass(frozen=True)
+class ResidentBoxes:
+    """Chains of reductions whose blocks keep whole columns in registers, some of which come through shared memory."""
+
+    #: What is tried beside what :class:`ColumnBoxes` says: threads down columns.
+    threads: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)
+    #: Threads of a block.
+    fewest_threads: int = 128
+    most_threads: int = 512
+    #: Registers of a thread for what it loads at once and keeps.
+    registers: int = 80
+    #: Bytes of an operand that lie side by side at the places of a block, at least (2 places of bfloat16 1.4 times the
+    #: time of copies).
+    fewest_bytes: int = 8
+    #: Bytes of shared memory of a block.
+    shared_bytes: int = 48 << 10
+    #: Boxes are taken where they are predicted to take less than this fraction of the time of rows.
+    gain: float = 0.95
+    #: And of few elements, by so many seconds at least.
+    gain_of_few: float = 2e-6
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,14 @@ from __future__ import annotations
 from dataclasses import field
 
 from kgen.records import dataclass
-from kgen.schedule.column_tuning import ColumnBoxes, Columns, ColumnTiles, NarrowColumns, ResidentColumns
+from kgen.schedule.column_tuning import (
+    ColumnBoxes,
+    Columns,
+    ColumnTiles,
+    NarrowColumns,
+    ResidentBoxes,
+    ResidentColumns,
+)
 from kgen.schedule.latency import Latency
 from kgen.schedule.rates import (
     BOX_COSTS,
@@ -20,6 +27,7 @@ from kgen.schedule.rates import (
     RESIDENT_RATES,
     CostModel,
     OccupancyRates,
+    ResidentBoxRates,
     RowRates,
     TrafficRates,
 )
@@ -378,6 +386,7 @@ class Tuning:
     columns: Columns = field(default_factory=Columns)
     column_tiles: ColumnTiles = field(default_factory=ColumnTiles)
     column_boxes: ColumnBoxes = field(default_factory=ColumnBoxes)
+    resident_boxes: ResidentBoxes = field(default_factory=ResidentBoxes)
     narrow_columns: NarrowColumns = field(default_factory=NarrowColumns)
     resident_columns: ResidentColumns = field(default_factory=ResidentColumns)
     row_columns: RowColumns = field(default_factory=RowColumns)
@@ -389,6 +398,7 @@ class Tuning:
     chunk_costs: CostModel = field(default_factory=lambda: CHUNK_COSTS)
     box_costs: CostModel = field(default_factory=lambda: BOX_COSTS)
     tile_rates: OccupancyRates = field(default_factory=OccupancyRates)
+    resident_box_rates: ResidentBoxRates = field(default_factory=ResidentBoxRates)
     resident_rates: OccupancyRates = field(default_factory=lambda: RESIDENT_RATES)
     latency: Latency = field(default_factory=Latency)
 

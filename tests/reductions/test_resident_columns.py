@@ -137,11 +137,16 @@ def test_beside_what_rows_share(other: tuple[int, ...]) -> None:
     np.testing.assert_allclose(kgen.jit(text, device="cpu")(x, s), want, rtol=1e-4, atol=1e-7)
 
 
-def test_apart_where_arrays_disagree() -> None:
+def test_boxes_where_arrays_disagree() -> None:
     """Rows lie side by side along one dimension in ``x`` and another in ``y``: no threads are neighbours in both."""
-    x = np.ones((50, 60, 70), np.float32)
-    y = np.ones((70, 60, 50), np.float32).T
-    assert len(kernels_of("let z = x + y\nout = z - max(z, axis=1, keepdims=true)", x, y)) == 2
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal((50, 60, 70)).astype(np.float32)
+    y = rng.standard_normal((70, 60, 50)).astype(np.float32).T
+    text = "let z = x + y\nlet e = exp(z - max(z, axis=1, keepdims=true))\nout = e / sum(e, axis=1, keepdims=true)"
+    (kernel,) = kernels_of(text, x, y)
+    assert kernel.startswith("columns_regs64_boxes_")
+    want = softmax((x + y).astype(np.float64))
+    np.testing.assert_allclose(kgen.jit(text, device="cpu")(x, y), want, rtol=1e-4, atol=1e-7)
 
 
 def test_in_place() -> None:

@@ -162,6 +162,18 @@ class ColumnBoxContext:
 
 
 @dataclass(frozen=True, slots=True)
+class BoxesContext:
+    """The boxes of a block.  ``coordinates``: lines with which box it has; ``places``: with the columns of a thread,
+    which are its own where ``live`` holds.
+    """
+
+    coordinates: tuple[str, ...]
+    places: tuple[str, ...]
+    live: str
+    boxed: tuple[ColumnBoxContext, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BoxColumnContext(ColumnContext):
     """A kernel whose blocks have boxes of columns, ``deep`` elements of each at a time.  ``places``: lines with the
     columns of a thread.  ``reads``: the elements of a whole box, then one of what is left below.
@@ -210,7 +222,8 @@ class ResidentContext(ColumnHead):
     ``kept_loaded``: what is loaded in branches, and converted later.
     ``of_columns``: lines for each column before all rounds.  ``lanes``: the number of threads across columns.
     ``in_turn``: as in the schedule.  ``nearest``: the distance between threads of a warp that share columns, 0 if none
-    do.  ``entries``: how many threads or warps exchange states of each column.
+    do.  ``entries``: how many threads or warps exchange states of each column.  ``boxes``: how operands go through
+    shared memory, if some do.
     """
 
     threads: int
@@ -240,6 +253,7 @@ class ResidentContext(ColumnHead):
     final: ResidentFinal | None
     store_packs: tuple[Stored, ...]
     stores: tuple[str, ...]
+    boxes: BoxesContext | None = None
 
     @property
     def many(self) -> bool:

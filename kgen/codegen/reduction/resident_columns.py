@@ -7,6 +7,7 @@ in arrays with one element for each of a thread's columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from kgen.codegen import names
 from kgen.codegen.element import PRIMARY, Writer
@@ -91,22 +92,24 @@ class ResidentColumnKernel:
     writer: Writer
     states: States
 
-    @staticmethod
-    def of(facts: Facts) -> ResidentColumnKernel:
+    @classmethod
+    def of(cls, facts: Facts) -> Self:
         schedule, operands, parts = facts.schedule, facts.operands(), Parts.of(facts.step)
         at = start_of_group(schedule, "v" if schedule.vectors > 1 else "") if is_exact(schedule) else "i"
         several = schedule.group > 1
         places = ColumnPlaces(operands, at, several)
-        registers, values = Registers(operands, places, resident_accesses(schedule)), Values(facts.values)
-        values.kept = kept_values(facts, parts, registers.resident)
+        registers, values = cls.registers_of(operands, places), Values(facts.values)
+        values.kept = kept_values(facts, parts, resident_accesses(schedule))
         functions = Functions(parts, values, facts.statements, facts.declare, picks=several)
         calls = Calls(operands, places, values, registers.element, "[j]" if several else "", "0")
         arrays = ColumnArrays(schedule.group, lasting(parts))
         writer = Writer(facts.step, facts.statements, unique=values.unique, define=arrays.define)
         states = dict(facts.states)
-        return ResidentColumnKernel(
-            facts, parts, operands, places, registers, values, functions, calls, arrays, writer, states
-        )  # fmt: skip
+        return cls(facts, parts, operands, places, registers, values, functions, calls, arrays, writer, states)
+
+    @staticmethod
+    def registers_of(operands: Operands, places: ColumnPlaces) -> Registers:
+        return Registers(operands, places, resident_accesses(operands.schedule))
 
     @property
     def schedule(self) -> ColumnSchedule:

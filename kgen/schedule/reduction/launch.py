@@ -104,12 +104,12 @@ def columns_rule(schedule: ColumnSchedule, labels: Labels) -> Rule:
 
 def column_boxes_rule(schedule: BoxColumnSchedule, labels: Labels) -> Rule:
     """One block for a box of columns, through all of their elements."""
-    columns, beside, *others = (extent(d) for d in range(schedule.reduced, schedule.rank))
-    counted = [
-        _field(schedule, "columns", columns, ""),
-        _field(schedule, "beside", beside, "columns along the second kept dimension"),
-    ]
-    units = [ceil_div(columns, schedule.columns), ceil_div(beside, schedule.places), *others]
+    columns, *others = (extent(d) for d in range(schedule.reduced, schedule.rank))
+    counted = [_field(schedule, "columns", columns, "")]
+    units: list[Expr] = [ceil_div(columns, schedule.columns), *others]
+    if schedule.places > 1:
+        counted.append(_field(schedule, "beside", others[0], "columns along the second kept dimension"))
+        units[1] = ceil_div(others[0], schedule.places)
     return _rule(schedule, product(units), _column_fields(schedule, labels, counted, units, "of boxes"), None)
 
 

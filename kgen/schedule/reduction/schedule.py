@@ -181,6 +181,10 @@ class ColumnSchedule(RowSchedule):
     in_turn: int = 0
 
 
+#: Threads that may read down columns one behind the other; and the fraction of their elements that may be beyond these.
+_LINES, _BEYOND = (32, 64, 16, 8, 4), 0.1
+
+
 @dataclass(frozen=True, slots=True)
 class BoxColumnSchedule(ColumnSchedule):
     """``lanes`` threads across groups of columns, at ``places`` places of the second kept dimension.
@@ -209,8 +213,22 @@ class BoxColumnSchedule(ColumnSchedule):
         return tuple(sorted((*self.beside, *self.below)))
 
     def line(self, access: int) -> int:
-        """Elements of a boxed access that neighbouring threads read one behind the other."""
-        return self.places if access in self.beside else self.deep
+        """Threads that read a boxed access one behind the other."""
+        if access in self.beside:
+            return self.places
+        # Where whole columns do not divide the threads of a block: so many that few read beyond a column's end.
+        lines = self.columns * self.places
+        few = (n for n in _LINES if self.block <= lines * n and -self.deep % n <= _BEYOND * self.deep)
+        return self.deep if self.block % self.deep == 0 else next(few, _LINES[-1])
+
+    def steps_along(self, access: int) -> int:
+        """How often these threads go on along a line."""
+        return 1 if access in self.beside else -(-self.deep // self.line(access))
+
+    @property
+    def tile_rows(self) -> int:
+        """Elements of each column for which shared memory has room."""
+        return max([self.deep, *(self.line(i) * self.steps_along(i) for i in self.below)])
 
 
 @dataclass(frozen=True, slots=True)

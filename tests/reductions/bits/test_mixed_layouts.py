@@ -100,3 +100,18 @@ def test_boxes_of_columns_give_the_same(text: str, shape: tuple[int, ...]) -> No
     (found,) = run_every_way([(text, arrays)], only=("as chosen", "boxes of columns"))
     assert any(run.name.startswith("boxes of columns") for run in found)
     assert_exact(text, arrays, found)
+
+
+@pytest.mark.parametrize("shape", [(11, 37, 5), (5, 3, 21, 13), (33, 40, 18), (70, 31)], ids=str)
+@pytest.mark.parametrize("layouts", [("columns", "reversed", "dense"), ("columns", "dense", "gaps")], ids=str)
+def test_boxes_of_columns_that_threads_keep_give_the_same(
+    layouts: tuple[str, str, str], shape: tuple[int, ...]
+) -> None:
+    """Whole columns, some of them read along a second kept dimension or down columns."""
+    arrays = {
+        name: laid(shape, layout, dtype)
+        for name, layout, dtype in zip("abc", layouts, ("float32", "int8", "float16"), strict=True)
+    }
+    (found,) = run_every_way([(EXACT, arrays)], only=("as chosen", "boxes of columns kept"))
+    assert any(run.name.startswith("boxes of columns kept") for run in found)
+    assert_exact(EXACT, arrays, found)

@@ -183,21 +183,41 @@ def _as_columns(facts: RowFacts) -> RowFacts:
     return facts
 
 
-def _in_boxes(number: int) -> Way:
-    """Operands that are consecutive along a second kept dimension go through shared memory, in one of several boxes."""
+def _one_box(number: int) -> Callable[..., tuple[float, Choice] | None]:
+    """One of several boxes."""
 
     def one(found: Iterable[Choice], *_: Any) -> tuple[float, Choice] | None:
         choices = list(found)
         return (0.0, choices[11 * number % len(choices)]) if choices else None
 
+    return one
+
+
+def _in_boxes(number: int) -> Way:
+    """Operands that are consecutive along a second kept dimension go through shared memory."""
     boxes = {"fewest_threads": 32, "most_threads": 128, "shortest": 2}
     patches = {
-        "kgen.schedule.reduction.column_boxes.fastest": one,
+        "kgen.schedule.reduction.column_boxes.fastest": _one_box(number),
         "kgen.schedule.reduction.column_boxes.down_columns": _as_columns,
         "kgen.schedule.reduction.column_boxes._is_faster": lambda *_: True,
     }
     return Way(
         f"boxes of columns, {number}", patches, tuning={"column_boxes": boxes}, only=("column_boxes", *_BY_COLUMNS)
+    )
+
+
+def _kept_in_boxes(number: int) -> Way:
+    """The same for chains of reductions, whose elements threads keep; also of what is consecutive down columns."""
+    module, boxes = "kgen.schedule.reduction.resident_boxes", {"fewest_threads": 32, "most_threads": 128}
+    patches = {
+        f"{module}.fastest": _one_box(number),
+        f"{module}.row_seconds": lambda *_: 1e9,
+    }
+    return Way(
+        f"boxes of columns kept, {number}",
+        patches,
+        tuning={"resident_boxes": boxes},
+        only=("resident_boxes", *_BY_ROWS),
     )
 
 
@@ -310,6 +330,7 @@ WAYS: tuple[Way, ...] = (
     *(tiles(*n, split=False) for n in ((4, 1), (16, 2), (64, 4))),
     tiles(8, 4, split=True),
     *(_in_boxes(n) for n in (0, 2, 5)),
+    *(_kept_in_boxes(n) for n in (0, 1, 3, 5)),
     _narrow("", batches_of_blocks=1 << 40),
     _narrow(", several blocks", batches_of_blocks=0),
     _narrow(", one element a vector", state_bytes=32, batches_of_blocks=1 << 40),
