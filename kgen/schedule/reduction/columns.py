@@ -47,7 +47,7 @@ def down_columns(facts: RowFacts) -> Choice | None:
     transposed = down_columns_only(facts)
     few = few_columns(facts, group, kept=False, runs=facts.tuning.column_tiles.few_runs if transposed else (0,))
     if few is not None:
-        if rows_are_faster(facts, few):
+        if rows_are_faster(facts, few, along=bool(transposed)):
             return None
         return choice_of(facts, few.group, few_mapping(ColumnDemand(facts, few.group), few))
     if transposed:

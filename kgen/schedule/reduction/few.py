@@ -51,14 +51,15 @@ def few_columns(facts: RowFacts, widest: int, *, kept: bool, runs: Sequence[int]
     return min(ways, key=taken, default=None)
 
 
-def rows_are_faster(facts: RowFacts, columns: Across) -> bool:
-    """Whether few elements take less time along rows than by this mapping of columns.  Without runs, much less: threads
-    that have whole columns are as fast as predicted, or faster (*Few columns by rows*)."""
-    threads, few, gain = few_rows(facts), _Few(facts, coarse(facts.space)), 1.0
-    if threads is None or (not columns.run and columns.threads == 1):
+def rows_are_faster(facts: RowFacts, columns: Across, *, along: bool) -> bool:
+    """Whether few elements take less time along rows than by this mapping of columns.  ``along``: whether some operand is
+    consecutive along rows; if none is, only where threads share columns, whose states have several words, which rows
+    merge by shuffles (*Few columns by rows*)."""
+    threads, few = few_rows(facts), _Few(facts, coarse(facts.space))
+    shares = columns.threads > 1 and few.words >= 2
+    if threads is None or not (along or shares):
         return False
-    if not columns.run:
-        gain = facts.tuning.columns.gain_of_few
+    gain = 1 if along else facts.tuning.columns.gain_of_few
     across = few.of_columns(columns, few.moved(columns.group * columns.lanes), kept=False)
     latency = facts.tuning.latency
     return cycles(few.of_rows(threads), latency) < gain * cycles(across, latency)
