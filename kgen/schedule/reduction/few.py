@@ -52,9 +52,11 @@ def few_columns(facts: RowFacts, widest: int, *, kept: bool, runs: Sequence[int]
 
 
 def rows_are_faster(facts: RowFacts, columns: Across, *, along: bool) -> bool:
-    """Whether few elements take less time along rows than by this mapping of columns.  ``along``: whether some operand is
-    consecutive along rows; if none is, only where threads share columns, whose states have several words, which rows
-    merge by shuffles (*Few columns by rows*)."""
+    """Whether few elements take less time along rows than by this mapping of columns.
+
+    ``along``: whether some operand is consecutive along rows; if none is, only where threads share columns whose states
+    have several words, which rows merge by shuffles (*Few columns by rows*).
+    """
     threads, few = few_rows(facts), _Few(facts, coarse(facts.space))
     shares = columns.threads > 1 and few.words >= 2
     if threads is None or not (along or shares):
