@@ -179,5 +179,5 @@ def predict(walk: Walk, model: CostModel) -> float:
         c.instructions / model.issue,
         c.shared / model.shared,
     )
-    busy = overlapped(parts, model.overlap)
-    return model.launch + c.waits * model.wait + busy * max(1.0, model.filling / c.blocks)
+    busy = max(overlapped(parts, model.overlap) * max(1.0, model.filling / c.blocks), c.blocks / model.starts)
+    return model.launch + c.waits * model.wait + busy

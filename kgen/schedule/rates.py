@@ -76,6 +76,8 @@ class CostModel:
     lines: float = 0.37e12
     issue: float = 0.93e12
     shared: float = 0.125e12
+    #: Blocks that a device starts a second (*Blocks of little work, odd sides of boxes*).
+    starts: float = 8.1e8
     #: Seconds that a launch takes, and each time that a block waits for memory.
     launch: float = 0.53e-6
     wait: float = 0.2e-6

@@ -172,4 +172,4 @@ def _cost(sides: Sides, space: IterationSpace, lengths: Sequence[int], box: Sequ
         cut = box[own] < lengths[own] and box[own] * size % SECTOR != 0
         traffic = Traffic(extents, 1, size, strides, misaligned=facts.misaligned[i] or cut, reads=True)
         touched += pieces(traffic, extents, SECTOR) + tuning.line_sectors * pieces(traffic, extents, LINE)
-    return touched / prod(extents) * _idle(sides, lengths, box) * (1 + tuning.block_cost / prod(box))
+    return touched / prod(extents) * _idle(sides, lengths, box) * (1 + tuning.block_cost / prod(extents))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import inf
 
 from kgen.partition.column_sums import BLOCKS
 from kgen.records import replace
@@ -119,18 +120,29 @@ def _instead_of_rows(facts: RowFacts) -> Choice | None:
     time than a kernel along rows; always where many long columns have pieces side by side, of which blocks along rows
     would use a part of each sector."""
     known, tuning = facts.bounded and not facts.is_few and facts.space.numel, facts.tuning.columns
-    group = _widest(facts) if known and is_plain_columns(facts) and facts.may_depend_on_rows else 0
-    if not group:
+    if not (known and is_plain_columns(facts) and facts.may_depend_on_rows):
         return None
-    pieces = all(_has_pieces(facts, i) for i in facts.reads)
+    orders = [(there, group) for there in _orders_across(facts) if (group := _widest(there))]
+    if not orders:
+        return None
+    pieces = orders[0][0] is facts and all(_has_pieces(facts, i) for i in facts.reads)
     if pieces and facts.rows >= tuning.fewest_in_pieces and facts.width >= tuning.shortest_in_pieces:
-        return fastest_columns(facts, group)
+        return fastest_columns(facts, orders[0][1])
     rows = along_rows(facts)
     taken = row_seconds(facts, rows, facts.tuning.gathered_rates)
     if taken <= facts.tuning.traffic.slow * least_seconds(facts):
         return None
     gain = 1 if pieces else tuning.gain_of_others
-    return _below(gain * taken, fastest_columns(facts, group))
+    found = [choice for there, group in orders if (choice := fastest_columns(there, group)) is not None]
+    return _below(gain * taken, min(found, key=lambda choice: choice.seconds or inf, default=None))
+
+
+def _orders_across(facts: RowFacts) -> Iterator[RowFacts]:
+    """The facts, and these with another kept dimension first, along which some operand is consecutive."""
+    yield facts
+    for first in range(facts.reduced + 1, len(facts.space.shape)):
+        if any(facts.step_along(i, first) == 1 for i in facts.reads):
+            yield replace(facts, space=facts.space.with_first([*range(facts.reduced), first]))
 
 
 def _below(limit: float, found: Choice | None) -> Choice | None:
