@@ -92,11 +92,17 @@ def _by_32_bits(builder: Builder, op: Op, argument: Op, found: Range) -> int | N
 
 
 def _by_zero_or_one(builder: Builder, op: Op, second: Op) -> int | None:
-    """A quotient or remainder by the float of an integer that is 0 or 1, as one by each; and such an integer times
-    itself.
+    """A quotient or remainder by an integer that is 0 or 1, or by the float of one, as one by each; and such an integer
+    times itself.  Of integers, those by 0 are 0.
     """
     if op.name == "mul" and op.dtype.is_int:
         return op.args[0] if op.args[1] == op.args[0] else None
+    if op.name in _QUOTIENTS and op.dtype.is_int:
+        zero = builder.const(0, op.dtype)
+        if op.name != "floordiv":
+            return zero
+        is_one = builder.op("ne", (op.args[1], zero), dtype=BOOL)
+        return builder.op("where", (is_one, op.args[0], zero), dtype=op.dtype, shape=op.shape)
     if op.name not in _QUOTIENTS or not op.dtype.is_float:
         return None
     divisor = second.args[0] if second.name == "cast" else op.args[1]
