@@ -266,6 +266,9 @@ class ResidentColumns:
     #: (softmax over 21 461 us, 365; rmsnorm over 32 318, 257).
     short: int = 32
     lanes_of_short: int = 128
+    #: And of longer ones where several operands are read (softmax and norms over 64 to 128 of two and three operands,
+    #: seven programs 0.98 of the time with 64, 0.91 to 1.06).
+    lanes_of_several: int = 64
     #: Threads that share columns of which few lie side by side, in the smallest blocks (softmax over 16 of 2 columns
     #: 236 us, with 8 threads 128, with 4 114).
     sharers_of_few: int = 4

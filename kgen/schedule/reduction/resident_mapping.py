@@ -64,6 +64,8 @@ def map_columns(columns: ResidentDemand) -> ResidentMapping | None:
         usual = next(n for least, n in tuning.lanes if group * columns.smallest >= least)
         if threads > 1 and height <= tuning.short and group * columns.smallest < WORD:
             usual = tuning.lanes_of_short
+        elif len(columns.sizes) > 1 and group * columns.smallest < WORD:
+            usual = tuning.lanes_of_several
         lanes = max(min(usual, tuning.largest_block // threads), tuning.smallest_block // threads)
         while left_bytes(lanes, threads, group * columns.states) > tuning.shared_bytes:
             lanes //= 2
