@@ -21,7 +21,7 @@ def write(unit: Unit[BoxColumnSchedule]) -> Written:
 
 
 def suffix(schedule: BoxColumnSchedule, itemsizes: Sequence[int]) -> str:
-    sides = f"{schedule.columns}x{schedule.places}"
+    sides = f"{schedule.columns}x{schedule.places}" if schedule.places > 1 else f"{schedule.columns}"
     return f"columns_{schedule.residency_suffix}_boxes_{sides}{schedule.bits_suffix}"
 
 

@@ -118,6 +118,11 @@ CASES = (
         "fused_add_rmsnorm",
         "--dtype f32 --shape residual=1000000x21,x=1000000x21,weight=21 --strides x=29x1",
     ),
+    Case(
+        "fused_add_rmsnorm_boxes",
+        "fused_add_rmsnorm",
+        "--dtype bf16 --shape residual=64x1024x320,x=64x1024x320,weight=320 --strides residual=327680x1x1024",
+    ),
     Case("cosine", "cosine", "--dtype f32 --shape a=65536x256,b=65536x256"),
     Case(
         "cosine_chunks",
