@@ -278,3 +278,5 @@ class ResidentColumns:
     #: The same, at most, of short ones, where neighbouring threads go along them and then down them
     #: (*Threads along the few columns that lie side by side*).
     most_in_turn: int = 15
+    #: And threads across, at least.
+    fewest_in_turn: int = 16

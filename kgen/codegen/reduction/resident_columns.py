@@ -240,7 +240,8 @@ class ResidentColumnKernel:
     @property
     def nearest(self) -> int:
         """The distance of the nearest threads of a warp that share columns; 0 if none do."""
-        return self.lanes if self.lanes < WARP and WARP % self.lanes == 0 and self.schedule.threads > 1 else 0
+        shuffles = self.lanes < WARP and WARP % self.lanes == 0 and not self.schedule.in_turn
+        return self.lanes if shuffles and self.schedule.threads > 1 else 0
 
     @property
     def entries(self) -> int:

@@ -22,19 +22,24 @@ def in_turn(facts: RowFacts, mapping: ResidentMapping) -> ResidentMapping:
     if not _applies(facts, mapping):
         return mapping
     groups = int(facts.space.shape[facts.reduced]) // mapping.group
-    lanes = groups << (mapping.lanes // groups).bit_length() - 1
-    whole_warps = lanes * mapping.threads % WARP == 0
-    return replace(mapping, lanes=lanes, in_turn=groups) if whole_warps else mapping
+    pieces = 1 << (mapping.lanes // groups).bit_length() - 1
+    while pieces * groups <= 2 * mapping.lanes:
+        if pieces * groups * mapping.threads % WARP == 0:
+            return replace(mapping, lanes=pieces * groups, in_turn=groups)
+        pieces *= 2
+    return mapping
 
 
 def _applies(facts: RowFacts, mapping: ResidentMapping) -> bool:
     """Whether columns are short (the threads of longer ones read on, ``ResidentDemand.piece``), a warp that goes across
-    first would read less than a sector of each piece, and the elements of a column are near each other.  Not of fewer
-    threads across than a warp has, which merge their sums by shuffles.
+    first would read less than a sector of each piece, and the elements of a column are near each other.  Not of more
+    than two columns of which threads have two elements at most, so that a piece is read in two parts anyway.
     """
     tuning, beside = facts.tuning.resident_columns, facts.space.shape[facts.reduced]
-    shared = facts.across and facts.reduced == 1 and mapping.threads > 1 and mapping.lanes >= WARP
+    shared = facts.across and facts.reduced == 1 and mapping.threads > 1 and mapping.lanes >= tuning.fewest_in_turn
     if not shared or facts.width > tuning.short or beside > tuning.most_in_turn or beside % mapping.group:
+        return False
+    if beside > 2 and mapping.vectors <= 2:
         return False
     varying = facts.varying([i for i, varies in enumerate(facts.varies) if varies])
     run = beside * min(facts.itemsizes[i] for i in varying)
