@@ -98,7 +98,8 @@ class Boxes:
         if not is_beside and box.places > 1 and operands.planned(access).pattern is not None:
             at.append(f"const {box.signed} y = min(beside_begin + {place}, layout.beside - 1);")
             terms.append(f"y * {self.stride(access, 1)}")
-        from_begin = f"{self.begin} + {down}" if self.begin else down
+        whole = down if box.index_bits == 32 else f"(long long)({down})"
+        from_begin = f"{self.begin} + {down}" if self.begin else whole
         at.append(f"const {box.signed} d = min({from_begin}, layout.height - 1);")
         terms.append(f"d * {steps[0]}" if 0 in steps else "d")
         words = "alignas(4) " if dtype.size < 4 else ""
