@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import inf
 
 from kgen.partition.column_sums import BLOCKS
@@ -119,10 +119,7 @@ def _instead_of_rows(facts: RowFacts) -> Choice | None:
     """The same where neighbouring columns are few, or not so in all operands: only if that is predicted to take less
     time than a kernel along rows; always where many long columns have pieces side by side, of which blocks along rows
     would use a part of each sector."""
-    known, tuning = facts.bounded and not facts.is_few and facts.space.numel, facts.tuning.columns
-    if not (known and is_plain_columns(facts) and facts.may_depend_on_rows):
-        return None
-    orders = [(there, group) for there in _orders_across(facts) if (group := _widest(there))]
+    tuning, orders = facts.tuning.columns, _orders_across(facts)
     if not orders:
         return None
     pieces = orders[0][0] is facts and all(_has_pieces(facts, i) for i in facts.reads)
@@ -137,12 +134,18 @@ def _instead_of_rows(facts: RowFacts) -> Choice | None:
     return _below(gain * taken, min(found, key=lambda choice: choice.seconds or inf, default=None))
 
 
-def _orders_across(facts: RowFacts) -> Iterator[RowFacts]:
-    """The facts, and these with another kept dimension first, along which some operand is consecutive."""
-    yield facts
-    for first in range(facts.reduced + 1, len(facts.space.shape)):
-        if any(facts.step_along(i, first) == 1 for i in facts.reads):
-            yield replace(facts, space=facts.space.with_first([*range(facts.reduced), first]))
+def _orders_across(facts: RowFacts) -> list[tuple[RowFacts, int]]:
+    """The facts, and these with another kept dimension first, along which some operand is consecutive; each with the
+    columns that a thread takes at once, at most.  None where columns may not take the place of rows.
+    """
+    known = facts.bounded and not facts.is_few and facts.space.numel
+    if not (known and is_plain_columns(facts) and facts.may_depend_on_rows):
+        return []
+    others = range(facts.reduced + 1, len(facts.space.shape))
+    across = [d for d in others if any(facts.step_along(i, d) == 1 for i in facts.reads)]
+    spaces = [facts.space.with_first([*range(facts.reduced), d]) for d in across]
+    orders = [facts, *(replace(facts, space=space) for space in spaces)]
+    return [(there, group) for there in orders if (group := _widest(there))]
 
 
 def _below(limit: float, found: Choice | None) -> Choice | None:
