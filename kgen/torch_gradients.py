@@ -194,7 +194,8 @@ def autograd_of(
     single_level = torch._functorch.autograd_function.enable_single_level_autograd_function
     count = len(operator._schema.returns)
 
-    class KgenOperator(torch.autograd.Function):  # type: ignore[misc]  # torch has no types
+    # Not of torch.autograd.Function, for which torch.func asks for a ``setup_context`` since torch 2.14.
+    class KgenOperator(torch.autograd.function._SingleLevelFunction):  # type: ignore[misc]  # torch has no types
         @staticmethod
         def forward(ctx: Any, params: dict[str, Any], *tensors: Any) -> Any:
             needs = zip(ctx.needs_input_grad[1:], tensors, strict=True)
@@ -235,7 +236,7 @@ def autograd_of(
 
     def call(*args: Any, **params: Any) -> Any:
         with single_level():  # torch.func calls this for one of its levels
-            found = super(torch.autograd.Function, KgenOperator).apply(params, *args)
+            found = KgenOperator.apply(params, *args)
         return list(found) if isinstance(found, tuple) and backward_operator is None else found
 
     return call
