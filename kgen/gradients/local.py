@@ -9,7 +9,16 @@ from kgen.dtypes import Kind
 from kgen.functions import FUNCTIONS
 from kgen.gradients.facts import Facts, dtype_of, kind_of, literal_of
 from kgen.gradients.forward import Forward
-from kgen.gradients.rules import COMPLEX, COMPLEX_TANGENTS, NO_DERIVATIVE, RULES, SUMMED, WITHOUT_GRADIENT, Row
+from kgen.gradients.rules import (
+    CLIP_BETWEEN_NUMBERS,
+    COMPLEX,
+    COMPLEX_TANGENTS,
+    NO_DERIVATIVE,
+    RULES,
+    SUMMED,
+    WITHOUT_GRADIENT,
+    Row,
+)
 from kgen.gradients.terms import Term
 from kgen.ir.graph import Shape
 from kgen.records import dataclass
@@ -87,6 +96,8 @@ def _row(facts: Facts, key: str, operands: Sequence[Expr], complex_rows: Mapping
         exponent = literal_of(facts.value(operands[1]))
         if exponent is not None and not isinstance(exponent, complex):
             return _power(exponent), ""
+    if key == "clip" and all(literal_of(facts.value(end)) is not None for end in operands[1:]):
+        return CLIP_BETWEEN_NUMBERS
     if key in complex_rows and (key == "complex" or _has_complex(facts, operands)):
         return complex_rows[key]
     return RULES.get(key)

@@ -133,10 +133,14 @@ RULES: dict[str, Row] = {
     # the smaller and the larger of two; ties share
     "max": ("a < b ? 0 : (a == b ? 0.5 * g : g)", "a > b ? 0 : (a == b ? 0.5 * g : g)"),
     "min": ("a > b ? 0 : (a == b ? 0.5 * g : g)", "a < b ? 0 : (a == b ? 0.5 * g : g)"),
-    "fmax": ("a >= b or isnan(b) ? g : 0", "a >= b or isnan(b) ? 0 : g"),
-    "fmin": ("a <= b or isnan(b) ? g : 0", "a <= b or isnan(b) ? 0 : g"),
-    "clip": ("b <= a <= c ? g : 0", "a < b < c ? g : 0", "a > c or c < b ? g : 0"),
-    "saturate": ("0 <= a <= 1 ? g : 0",),
+    "fmax": ("a == b ? 0.5 * g : (a > b or isnan(b) ? g : 0)", "a == b ? 0.5 * g : (a > b or isnan(b) ? 0 : g)"),
+    "fmin": ("a == b ? 0.5 * g : (a < b or isnan(b) ? g : 0)", "a == b ? 0.5 * g : (a < b or isnan(b) ? 0 : g)"),
+    "clip": (
+        "b < a < c or a == b == c ? g : ((a == b or a == c) and b < c ? 0.5 * g : 0)",
+        "a < b <= c ? g : (a == b < c ? 0.5 * g : 0)",
+        "a > c or c < b ? g : (a == c > b ? 0.5 * g : 0)",
+    ),
+    "saturate": ("0 < a < 1 ? g : 0",),
     "lerp": ("g * (1 - c)", "g * c", "g * (b - a)"),
     "smoothstep": (
         _smoothstep("(c - b) / ((b - a) * (b - a))"),
@@ -180,6 +184,9 @@ RULES: dict[str, Row] = {
     "angle": ("",),
     "complex": ("real(g)", "imag(g)"),
 }
+
+#: Of ``clip`` between two numbers.
+CLIP_BETWEEN_NUMBERS: Row = ("b < a < c ? g : 0", "", "")
 
 #: Functions of complex operands that are not analytic.
 COMPLEX: dict[str, Row] = {

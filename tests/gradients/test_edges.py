@@ -20,14 +20,16 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "leaky_relu(x, 0.1)": lambda x: F.leaky_relu(x, 0.1),
     "elu(x)": F.elu, "selu(x)": F.selu, "celu(x)": F.celu, "hardsigmoid(x)": F.hardsigmoid, "hardswish(x)": F.hardswish,
     "softshrink(x, 0.5)": F.softshrink, "hardshrink(x, 0.5)": F.hardshrink,
-    "clip(x, -1, 1)": lambda x: torch.clamp(x, -1, 1), "saturate(x)": lambda x: torch.clamp(x, 0, 1),
+    # As torch.clamp since 2.14.
+    "clip(x, -1, 1)": F.hardtanh, "saturate(x)": lambda x: F.hardtanh(x, 0, 1),
     "x ** 0": lambda x: x**0, "x ** 1": lambda x: x**1, "x ** 2": lambda x: x**2, "x ** 0.5": lambda x: x**0.5,
     "x > 0 ? x : 0": lambda x: torch.where(x > 0, x, 0), "sum(x) * 0": lambda x: x.sum() * 0,
     "max(x)": torch.amax, "log(x)": torch.log, "reciprocal(x)": torch.reciprocal, "sinc(x)": torch.sinc,
 }  # fmt: skip
 PAIRS = np.array([-np.inf, -1.0, -0.5, 0.0, 0.5, 1.0, np.inf])
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "max(x, y)": torch.maximum, "min(x, y)": torch.minimum, "fmax(x, y)": torch.fmax, "fmin(x, y)": torch.fmin,
+    "max(x, y)": torch.maximum, "min(x, y)": torch.minimum,
+    "fmax(x, y)": torch.maximum, "fmin(x, y)": torch.minimum,  # as torch.fmax and fmin since 2.14
     "x ** y": torch.pow, "xlogy(x, y)": torch.xlogy, "x * y": torch.mul, "copysign(x, y)": torch.copysign,
     "atan2(x, y)": torch.atan2, "hypot(x, y)": torch.hypot,
 }  # fmt: skip
@@ -58,6 +60,15 @@ def test_unary(text: str) -> None:
 def test_binary(text: str) -> None:
     x, y = (grid.ravel().copy() for grid in np.meshgrid(PAIRS, PAIRS))
     compare(text, BINARY[text], x=x, y=y)
+
+
+def test_clip_between_operands() -> None:
+    """At an end the operand and the end have half each; where both ends are equal, one operand has all of it."""
+    values = dict(zip("xyz", (grid.ravel().copy() for grid in np.meshgrid(PAIRS, PAIRS, PAIRS)), strict=True))
+    differ = {name: value[values["y"] != values["z"]] for name, value in values.items()}
+    compare("clip(x, y, z)", lambda x, y, z: torch.minimum(torch.maximum(x, y), z), **differ)
+    found = gradients("out = clip(x, y, z)", values, list(values), {"out": np.full(len(values["x"]), 3.0)})
+    np.testing.assert_array_equal(sum(found.values()), 3)
 
 
 @pytest.mark.parametrize("text", REDUCED)
