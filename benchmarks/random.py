@@ -1,15 +1,13 @@
 """Random programs beside torch.compile: how fast kgen is on what nobody listed.
 
     python -m benchmarks.random SEED COUNT [--seconds S] [--kinds elementwise,...] [--autotune N] [--merge]
-    python -m benchmarks.random SEED COUNT --families [--seconds S]
 
 Programs, dtypes, shapes and layouts come from ``random_programs.py``, one for each seed.  Every result is compared with
 PyTorch's before it is timed.  Processes compile the peers ahead, while nothing is timed; launches are queued or in a
 graph.  Prints the distribution of the ratios of speed and the slowest programs, and writes
 ``benchmarks/results/random.json`` and ``.md``; ``--autotune`` times the N slowest beside max-autotune as well.
 
-``--families`` needs no peer: it times every family that applies to elementwise programs, and prints how well the
-predicted order agrees with the clock.
+``candidates.py`` times the other ways in which kgen could run them.
 """
 
 from __future__ import annotations
@@ -26,9 +24,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks import family_times
 from benchmarks.random_peers import arrays_of, compile_ahead, compiled, same, translated
 from benchmarks.random_programs import KINDS, RandomProgram, program
+from benchmarks.timing import launch_time
 
 RESULTS = Path(__file__).parent / "results"
 MOST_BYTES = 6 << 30  # of all operands
@@ -56,7 +54,7 @@ class Row:
 
 
 def programs(options: argparse.Namespace) -> Iterator[RandomProgram]:
-    kinds = ("elementwise",) if options.families else tuple(options.kinds.split(","))
+    kinds = tuple(options.kinds.split(","))
     for seed in range(options.seed, options.seed + options.count):
         found = program(seed, kinds)
         if found.bytes <= MOST_BYTES:
@@ -88,7 +86,7 @@ def measure(torch: Any, one: RandomProgram, mode: str | None = None) -> Row | st
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(3):
         for name, run in ways.items():
-            taken[name].append(family_times.seconds(torch, run))
+            taken[name].append(launch_time(torch, run))
     kernels = " ".join(step.kernel for step in kernel.explain(**arrays).steps)
     times = {name: median(values) for name, values in taken.items()}
     return Row(one.seed, one.kind, one.layout, str(one), kernels, total, times["kgen"], times["compile"])
@@ -185,27 +183,12 @@ def report(head: str, rows: list[Row], skipped: dict[str, list[int]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def of_families(torch: Any, options: argparse.Namespace) -> None:
-    """Times every family, and prints where the prediction is wrong."""
-    start, found = time.monotonic(), list[family_times.Families]()
-    for one in programs(options):
-        if time.monotonic() - start > options.seconds:
-            break
-        try:
-            found.append(family_times.times(torch, one))
-        except Exception as problem:  # one program must not end the run
-            print(f"failed: {one}: {type(problem).__name__}: {str(problem)[:200]}", flush=True)
-        torch.cuda.empty_cache()
-    print(family_times.report(found))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("seed", type=int)
     parser.add_argument("count", type=int)
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no program after so many seconds")
     parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--families", action="store_true", help="time every family of elementwise kernels instead")
     parser.add_argument("--autotune", type=int, default=0, metavar="N", help="the N slowest beside max-autotune, too")
     parser.add_argument("--workers", type=int, default=12, help="processes that compile")
     parser.add_argument("--merge", action="store_true", help="keep earlier rows of other seeds")
@@ -213,7 +196,7 @@ def main() -> None:
     options = parser.parse_args()
     import torch
 
-    (of_families if options.families else beside_compile)(torch, options)
+    beside_compile(torch, options)
 
 
 if __name__ == "__main__":

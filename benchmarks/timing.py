@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 Run = Callable[[], Any]
+LONG = 500e-6  # seconds of a launch for which the host is always fast enough
 
 
 def device_time(torch: Any, run: Run, repeats: int = 25) -> float:
@@ -43,6 +44,12 @@ class Graph:
     def time(self, repeats: int = 10) -> float:
         """Median seconds of one launch in it."""
         return device_time(self.torch, self.graph.replay, repeats) / self.launches
+
+
+def launch_time(torch: Any, run: Run) -> float:
+    """Median seconds of one launch, without the host's time: short ones are timed in a graph."""
+    taken = device_time(torch, run, 5)
+    return taken if taken > LONG else Graph(torch, [run], 20).time(5)
 
 
 class Copy:

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import kgen
-from benchmarks import cub, family_times, peers, random_programs, row_peers, torch_programs
+from benchmarks import candidates, cub, peers, random_programs, row_peers, torch_programs, ways
 from benchmarks.elementwise import ALL as WORKLOADS
 from benchmarks.report import Results, Row, small_table
 from kgen import pipeline
+from kgen.runtime.cuda.architectures import target_for
 from tests.fuzz import generate, reductions
 from tests.fuzz.arrays import Recipe, build
 from tests.fuzz.oracle import reference
@@ -201,8 +202,27 @@ def in_torch(torch: Any, text: str, arrays: dict[str, Any]) -> bool:
     return True
 
 
+@pytest.mark.parametrize("seed", [900006, 900020, 900038])
+def test_ways(seed: int) -> None:
+    """Several are found, which calls take, too; and what is chosen is found among those that were timed."""
+    one, target = random_programs.program(seed), target_for("sm_90")
+    found = ways.ways(one, target)
+    kinds = {way.among for way, _ in found}
+    assert len({kernels for _, kernels in found}) > 2
+    assert {"", "families"} < kinds
+    way, kernels = found[-1]
+    with ways.forcing(way):
+        called = ways.lowered(one, target, kgen.jit(one.text)._engine.lowering)
+    assert ways.key(called) == kernels != found[0][1]
+    seconds = {k: 1e-3 * (1 + n) for n, k in enumerate(dict.fromkeys(k for _, k in found))}
+    timed = [candidates.Timed(seed, str(w), candidates.digest_of(k), w.among, w.seconds, seconds[k]) for w, k in found]
+    assert candidates.chosen_now(seed) == (seed, timed[0].kernels)
+    text = candidates.report("", timed, {seed: timed[-1].kernels})
+    assert f"{seed}: 1000.0 -> {1e6 * timed[-1].seconds:.1f} us of 1000.0" in text
+
+
 def test_rank_correlation() -> None:
     """Spearman's: 1 for the same order, -1 for the opposite, and equal values share a rank."""
-    assert family_times.correlation([(1, 10), (2, 20), (3, 70)]) == pytest.approx(1)
-    assert family_times.correlation([(1, 3), (2, 2), (3, 1)]) == pytest.approx(-1)
-    assert family_times.correlation([(1, 1), (1, 2), (2, 1), (2, 2)]) == pytest.approx(0)
+    assert candidates.correlation([(1, 10), (2, 20), (3, 70)]) == pytest.approx(1)
+    assert candidates.correlation([(1, 3), (2, 2), (3, 1)]) == pytest.approx(-1)
+    assert candidates.correlation([(1, 1), (1, 2), (2, 1), (2, 2)]) == pytest.approx(0)

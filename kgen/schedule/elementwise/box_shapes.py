@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from math import prod
 
@@ -10,8 +10,11 @@ from kgen.layout.iterator import IterationSpace
 from kgen.schedule.cost import Extents, Traffic, coarse, pieces, run
 from kgen.schedule.elementwise.box_sides import Sides
 from kgen.schedule.facts import Facts
+from kgen.schedule.search import fastest
 from kgen.schedule.target import LINE, SECTOR, WARP, WORD
 from kgen.schedule.trace import leading, reaches
+
+Box = tuple[int, ...]
 
 #: Sides of fewer elements may be fitted.
 _LONG = 512
@@ -67,7 +70,7 @@ def reach(dims: Sequence[Sequence[int]], shape: Sequence[int], box: Sequence[flo
     return found
 
 
-def best_box(sides: Sides) -> tuple[int, ...] | None:
+def best_box(sides: Sides) -> Box | None:
     """The box that touches the fewest sectors."""
     tuning = sides.facts.tuning.elementwise
     least, widest, most = min(sides.groups), max(sides.groups), _most_elements(sides.facts)
@@ -81,11 +84,16 @@ def best_box(sides: Sides) -> tuple[int, ...] | None:
     )
     lengths = rough_lengths(sides.facts.space, sides.dims)
     cost = partial(_cost, sides, coarse(sides.facts.space), lengths)
-    best = min(found, key=cost, default=None)
+    best = _least(found, cost)
     if best is None or _idle(sides, lengths, best) < tuning.idle_box:
         return best
     fitted = {box: None for box in _fitted(sides, lengths, prod(best) * 9 // 8) if fits(box)}
-    return min((best, *fitted), key=cost)
+    return _least((best, *fitted), cost)
+
+
+def _least(boxes: Iterable[Box], cost: Callable[[Box], float]) -> Box | None:
+    found = fastest(boxes, cost)
+    return None if found is None else found[1]
 
 
 def _fits(sides: Sides, registers: float, box: Sequence[int]) -> bool:
