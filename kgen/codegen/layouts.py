@@ -88,16 +88,19 @@ def as_variables(lines: Sequence[str]) -> list[str]:
     return [line.removeprefix("const ") if " c" in line.partition("=")[0] else line for line in lines]
 
 
-def next_coordinates(rank: int, last: int, signed: str, start: int = 0) -> list[str]:
-    """Lines that change the coordinates ``c<start>`` to ``c<last>`` to those of the next element or row."""
+def next_coordinates(rank: int, last: int, signed: str, start: int = 0, step: int = 1) -> list[str]:
+    """Lines that change the coordinates ``c<start>`` to ``c<last>`` to those of the next element or row, or of that
+    ``step`` further on, where rows have multiples of as many.
+    """
     lines: list[str] = []
     for d in range(start, last + 1):
         indent = "    " * (d - start)
+        further = f"(c{d} += {step})" if step > 1 and d == start else f"++c{d}"
         if d == rank - 1:
-            lines.append(f"{indent}++c{d};")
+            lines.append(f"{indent}{further};")
         else:
             extent = f"{'' if signed == 'long long' else '(int)'}{member('extent', d, rank - 1)}"
-            lines += [f"{indent}if (++c{d} == {extent}) {{", f"{indent}    c{d} = 0;"]
+            lines += [f"{indent}if ({further} == {extent}) {{", f"{indent}    c{d} = 0;"]
     return [*lines, *("    " * d + "}" for d in reversed(range(min(last + 1, rank - 1) - start)))]
 
 
@@ -138,6 +141,7 @@ def alignment_comment(step: Step, schedule: Schedule) -> list[str]:
     """The alignment that a kernel requires of operands with vector accesses."""
     if schedule.group == 1:
         return []
+    has_anchor = schedule.anchor is not None
     of: dict[int, list[str]] = {}
     shifted: list[str] = []
     begins: list[str] = []
@@ -150,18 +154,16 @@ def alignment_comment(step: Step, schedule: Schedule) -> list[str]:
         elif s.wide is not None:
             wide.setdefault(s.wide.alignment, []).append(operand.name)
         elif s.kind in ("vector", "transposed"):
-            whole = schedule.anchor is not None and s.alignment == min(
-                schedule.group * operand.dtype.size, schedule.target.vector_bytes
-            )
-            (alike if whole else of.setdefault(s.alignment, [])).append(operand.name)
+            whole = min(schedule.group * operand.dtype.size, schedule.target.vector_bytes)
+            (alike if s.alignment == whole * has_anchor else of.setdefault(s.alignment, [])).append(operand.name)
+        elif s.kind == "strided" and s.alignment:
+            of.setdefault(s.alignment, []).append(operand.name)
     text = _anchored(step, schedule, alike)
     if of:
         needed = "; ".join(f"{bytes} for {names.listed(names_)}" for bytes, names_ in sorted(of.items(), reverse=True))
         text.append(f"Alignment, in bytes: {needed}.")
-    if begins:
-        text.append(
-            f"Aligned to 16 bytes at the first element, and read as aligned blocks, shifted: {names.listed(begins)}."
-        )
+    blocks = "Aligned to 16 bytes at the first element, and read as aligned blocks, shifted"
+    text += [f"{blocks}: {names.listed(begins)}."] if begins else []
     for bytes, names_ in wide.items():
         text.append(f"Wide groups are aligned to {bytes} bytes: {names.listed(names_)}.")
     text += [f"Of any alignment, read as aligned blocks: {names.listed(shifted)}."] if shifted else []

@@ -123,6 +123,11 @@ def in_next_row(name: str) -> str:
     return f"{name}_in_next_row"
 
 
+def in_unit(name: str) -> str:
+    """The elements of a unit of a group."""
+    return f"{name}_unit"
+
+
 def box(name: str) -> str:
     """The offset of a box of elements, or where a thread begins to read boxes."""
     return f"{name}_box"

@@ -88,7 +88,7 @@ def _moves(schedule: Schedule, space: IterationSpace, access: int, itemsize: int
         "staged": "all rows of a block at once, by way of shared memory",
         "spaced": "row by row, by way of shared memory",
         "row": "one access for a row",
-        "strided": f"{groups}, each element at an offset of its own"
+        "strided": f"{groups}, each {'unit' if planned.alignment else 'element'} at an offset of its own"
         if schedule.group > 1
         else "one element a thread, at an offset of its own",
     }

@@ -53,7 +53,8 @@ class Interleaved:
 @dataclass(frozen=True, slots=True)
 class AccessSchedule:
     """``alignment``: the address of every group is a multiple of so many bytes (vector, shifted, transposed and staged
-    accesses); for shifted accesses of a kernel with reductions, the address of every row is.
+    accesses); for shifted accesses of a kernel with reductions, the address of every row is.  Of strided accesses, the
+    address of every unit, where its elements are consecutive; else 0.
 
     ``pattern``: the stride pattern that gives the offset, None where there is none.
     ``restrict``: whether no other access of the kernel can overlap this memory.  ``wide``: of interleaved accesses.
@@ -86,10 +87,11 @@ class Schedule:
     ``coordinates``: for each axis that ``index()`` reads, its number and the merged dimension that it became.
     ``anchor``: the access at whose aligned addresses groups begin, None where they begin at the first element.
     ``across``: neighbouring threads take the same group of neighbouring rows, not neighbouring groups of one row (only
-    in ``rows``).  ``two_rows``: no group has elements of more than two rows (only in ``flat``).  ``gathered``: the
-    operands that are read by rows at computed places, each with the alignment of its groups in bytes (only in
-    ``rows``).  ``backward``: whether blocks take the last elements first.  ``accesses``: one entry per
-    :class:`~kgen.partition.step.Access`.  ``target``: the devices that it was chosen for.
+    in ``rows``).  ``two_rows``: no group has elements of more than two rows (only in ``flat``).  ``unit``: groups
+    consist of so many elements each that lie in one row (only in ``flat``).  ``gathered``: the operands that are read
+    by rows at computed places, each with the alignment of its groups in bytes (only in ``rows``).  ``backward``:
+    whether blocks take the last elements first.  ``accesses``: one entry per :class:`~kgen.partition.step.Access`.
+    ``target``: the devices that it was chosen for.
     """
 
     template: str
@@ -104,6 +106,7 @@ class Schedule:
     narrow_counts: bool = False
     gathered: tuple[tuple[int, int], ...] = ()
     two_rows: bool = False
+    unit: int = 1
     backward: bool = field(default=False, kw_only=True)
     target: Target = field(default=PORTABLE, kw_only=True)
 
@@ -136,11 +139,13 @@ class Schedule:
         """Plain data for JSON: all fields but the target, whose effect the other fields show.
 
         ``narrow_counts`` and ``any_length`` are left out where indices have 32 bits, ``wide``, ``gathered``,
-        ``order`` and ``shifted_runs`` where there is none, and ``segment_threads`` where there are no segments.
+        ``order`` and ``shifted_runs`` where there is none, ``unit`` where it is 1, and ``segment_threads`` where there
+        are no segments.
         """
         hidden = {"target", *(() if self.index_bits == 64 else ("narrow_counts", "any_length"))}
         optional = ("gathered", "two_rows", "backward", "order", "shifted_runs")
         hidden |= {name for name in optional if not getattr(self, name, None)}
+        hidden |= {"unit"} if self.unit == 1 else set()
         found = {name: value for name, value in asdict(self).items() if name not in hidden}
         for access in found["accesses"]:
             if access["wide"] is None:
@@ -171,4 +176,5 @@ def shared_accesses(schedule: Schedule) -> frozenset[int] | None:
 
 def ranked_suffix(schedule: Schedule, itemsizes: Sequence[int]) -> str:
     """The name suffix of a kernel that computes offsets."""
-    return f"{schedule.template}_{schedule.rank}d{'_across' if schedule.across else ''}{schedule.bits_suffix}"
+    how = f"_by{schedule.unit}" if schedule.unit > 1 else "_across" if schedule.across else ""
+    return f"{schedule.template}_{schedule.rank}d{how}{schedule.bits_suffix}"

@@ -68,6 +68,14 @@ class BinsContext:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitContext:
+    """What is read of a unit, as one value: all elements, or the only one."""
+
+    value: str
+    read: str
+
+
+@dataclass(frozen=True, slots=True)
 class KernelContext(KernelHead):
     """One ``__global__`` function.
 
@@ -76,7 +84,7 @@ class KernelContext(KernelHead):
     the packs, or directly on memory at ``i`` or ``e``; those of ``into_results`` write to ``results``.  Packs are
     stored where the ``conditions`` hold.  ``offsets``: of element ``e``; ``offsets_at_j``: of element ``j`` of a group.
     ``types``: what it is a template over, where kernels call it; else empty.  ``stride``: what all blocks take at once,
-    where there are ``bins``.
+    where there are ``bins``.  A group consists of units of ``unit`` elements, ``in_units`` is what is read of each.
     """
 
     group: int
@@ -102,6 +110,8 @@ class KernelContext(KernelHead):
     bins: tuple[BinsContext, ...] = ()
     stride: str = ""
     backward: bool = False
+    unit: int = 1
+    in_units: tuple[UnitContext, ...] = ()
 
     @property
     def shifts(self) -> bool:

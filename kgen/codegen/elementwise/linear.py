@@ -8,7 +8,13 @@ from kgen.codegen import names
 from kgen.codegen.arguments import BY_NAME, Argument
 from kgen.codegen.byte_packs import byte_movers, pack_type
 from kgen.codegen.context import LayoutContext
-from kgen.codegen.elementwise.context import KernelContext, OffsetContext, OperandContext, ResultContext
+from kgen.codegen.elementwise.context import (
+    KernelContext,
+    OffsetContext,
+    OperandContext,
+    ResultContext,
+    UnitContext,
+)
 from kgen.codegen.elementwise.writer import ElementWriter
 from kgen.codegen.family import Unit, Written
 from kgen.codegen.helpers import LOAD_UNALIGNED
@@ -88,7 +94,7 @@ class LinearWriter(ElementWriter):
             offsets=self.offsets(),
             offsets_at_j=self.offsets_in_two_rows() if schedule.two_rows else self.offsets(),
             conditions=element.conditions,
-            packed=self.call("packed", "j"),
+            packed=self.call("packed", "j" if schedule.unit == 1 else "j + k"),
             direct_at_i=self.call("direct", "i"),
             direct_at_e=self.call("direct", "e"),
             signed=self.signed,
@@ -96,6 +102,8 @@ class LinearWriter(ElementWriter):
             last=(schedule.group - 1) * schedule.block,
             into_results=self.call("kept", "e"),
             backward=schedule.backward,
+            unit=schedule.unit,
+            in_units=self.in_units(),
         )
         shifts = any(t.kind == "shifted" for t in schedule.accesses)
         movers = (LOAD_UNALIGNED,) if shifts else self.shared_movers()
@@ -148,13 +156,38 @@ class LinearWriter(ElementWriter):
             return argument.name
         if mode == "kept" and argument.kind == "write":
             return f"{self.result(number)}[j]"
-        if planned.kind == "row" and mode == "packed":
-            return f"j < left ? {names.in_row(label)} : {names.in_next_row(label)}"
+        if planned.pattern is not None and mode == "packed":
+            return self.at_offset(number)
         if planned.pattern is not None:
             return f"{self.pointer(number)}[{names.offset(self.pattern(planned.pattern))}]"
         if mode in ("direct", "kept") or planned.kind == "linear":
             return f"{self.pointer(number)}[{at}]"
         return f"{names.vector(label, new=argument.kind == 'write' and access.reads)}.at[{at}]"
+
+    def at_offset(self, number: int) -> str:
+        """An element of a group that is found by an offset: its own, that of its row, or that of its unit."""
+        planned, label = self.schedule.accesses[number], self.labels[number]
+        pattern = self.pattern(planned.pattern or 0)
+        if planned.kind == "row":
+            in_row = names.in_row(label)
+            return f"j < left ? {in_row} : {names.in_next_row(label)}" if self.schedule.two_rows else in_row
+        if planned.alignment:
+            return f"{names.in_unit(label)}.at[k]"
+        further = "" if self.schedule.unit == 1 else f" + k * layout.{pattern}_stride[0]"
+        return f"{self.pointer(number)}[{names.offset(pattern)}{further}]"
+
+    def in_units(self) -> tuple[UnitContext, ...]:
+        """What is read of each unit at once."""
+        schedule, found = self.schedule, list[UnitContext]()
+        for number, planned in enumerate(schedule.accesses if schedule.unit > 1 else ()):
+            label, at = self.labels[number], names.offset(self.pattern(planned.pattern or 0))
+            if planned.kind == "strided" and planned.alignment:
+                pack = f"Pack<{storage_type(self.operand(number).dtype)}, {schedule.unit}, {planned.alignment}>"
+                read = f"*reinterpret_cast<const {pack}*>({self.pointer(number)} + {at})"
+                found.append(UnitContext(names.in_unit(label), read))
+            elif planned.kind == "row" and not schedule.two_rows:
+                found.append(UnitContext(names.in_row(label), f"{self.pointer(number)}[{at}]"))
+        return tuple(found)
 
     def result(self, number: int) -> str:
         """The array that keeps an output's elements until everything is read."""
@@ -183,7 +216,7 @@ class LinearWriter(ElementWriter):
         wanted = set(range(rank)) if patterns else {d for _, d in self.schedule.coordinates}
         decomposition, to_last = index_decomposition(rank, wanted, signed), set(range(max(wanted) + 1))
         found = index_decomposition(rank, to_last, signed)
-        first, advance = as_variables(found), next_coordinates(rank, max(wanted), signed)
+        first, advance = as_variables(found), next_coordinates(rank, max(wanted), signed, step=self.schedule.unit)
         if self.schedule.two_rows:
             in_row = 2  # lines that find c0, which stays
             first, advance = [*found[:in_row], *first[in_row:], *self.two_rows()], []
@@ -232,10 +265,12 @@ class LinearWriter(ElementWriter):
         """The offsets of element ``j`` of a group."""
         found: list[OffsetContext] = []
         same = {self.schedule.accesses[i].pattern for i in self.rows}
-        for label in (self.pattern(pattern) for pattern in range(self.schedule.patterns) if pattern not in same):
+        consecutive = {t.pattern for t in self.schedule.accesses if t.kind == "strided" and t.alignment}
+        for pattern in (pattern for pattern in range(self.schedule.patterns) if pattern not in same):
+            label = self.pattern(pattern)
             start = f"(j < left ? {names.first_row(label)} : {names.next_row(label)})"
-            line = f"const {self.signed} {names.offset(label)} = {start} + j * layout.{label}_stride[0];"
-            found.append(OffsetContext((line,)))
+            further = "j" if pattern in consecutive else f"j * layout.{label}_stride[0]"
+            found.append(OffsetContext((f"const {self.signed} {names.offset(label)} = {start} + {further};",)))
         return tuple(found)
 
     def offsets(self) -> tuple[OffsetContext, ...]:
@@ -284,9 +319,10 @@ def _covered_in_groups(writer: LinearWriter) -> list[str]:
     how = f"{schedule.group} elements a thread" if schedule.group > 1 else "one element a thread"
     text = [f"Operands in memory order, {how}.{writer.note}", writer.launch()]
     others = writer.by_kind("strided")
-    text += [f"At an offset computed for each element: {names.listed(others)}."] if others else []
-    rows = writer.by_kind("row")
-    text += [f"One element for each of a group's two rows: {names.listed(rows)}."] if rows else []
+    each = f"unit of {schedule.unit} elements of a row" if schedule.unit > 1 else "element"
+    text += [f"At an offset computed for each {each}: {names.listed(others)}."] if others else []
+    rows, of = writer.by_kind("row"), "of a group's two rows" if schedule.two_rows else "unit"
+    text += [f"One element for each {of}: {names.listed(rows)}."] if rows else []
     text += [OFFSETS_32] if (others or rows) and writer.is_narrow else []
     return text + alignment_comment(writer.step, schedule)
 

@@ -65,6 +65,8 @@ def _requests(planned: AccessSchedule, size: int, group: int) -> float:
         return 2
     if planned.wide is not None:
         return group * planned.wide.step * size / planned.wide.alignment
+    if planned.kind == "strided" and planned.alignment:
+        return group * size / planned.alignment
     whole = planned.kind == "vector" and planned.alignment >= min(16, group * size)
     return max(1.0, group * size / 16) if whole else group
 
@@ -83,11 +85,11 @@ def linear_walk(facts: Facts, choice: Choice) -> Walk:
     ]
     offsets = DIVISION[schedule.index_bits] * (rank - 1) + 2 * rank * schedule.patterns
     found = sum(t.kind == "strided" for t in schedule.accesses)
-    if schedule.two_rows:  # two offsets for a group, of which each element selects one
+    if schedule.two_rows:  # two offsets for a group, of which each unit selects one
         selected = sum(t.kind == "row" for t in schedule.accesses)
-        division = (offsets + 3 * rank * schedule.patterns) / group + 3.0 * found + selected
+        division = (offsets + 3 * rank * schedule.patterns) / group + (3.0 * found + selected) / schedule.unit
     else:
-        division = offsets if found else 0
+        division = offsets / schedule.unit if found else 0
     instructions = arithmetic(facts.step) + division + sum(t.requests for t in traffic) * 2 / group + 8 / group
     block = run(start, order, space.shape, schedule.block * group)
     return Walk(space, block, order, traffic, instructions, 1.0, schedule.block)
