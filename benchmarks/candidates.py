@@ -88,18 +88,20 @@ def time_ways(seed: int) -> list[Timed]:
     one, found, seconds = program(seed, KINDS), list[Timed](), dict[str, float]()
     if one.bytes > MOST_BYTES:
         return []
-    arrays, wanted = arrays_of(torch, one), None
+    with _gpu:
+        arrays, wanted = arrays_of(torch, one), None
     for number, (way, kernels) in enumerate(ways(one, target_for(ARCHITECTURE))):
         digest = digest_of(kernels)
         if digest not in seconds:
             kernel = kgen.jit(one.text, name=f"way{number}")
             with forcing(way):
+                kernel.warmup([arrays])  # compiles, and uses no GPU
+            with forcing(way), _gpu:
                 out = kernel(**arrays)
-            wanted = out if wanted is None else wanted
-            pairs = zip(*(x if isinstance(x, tuple) else (x,) for x in (out, wanted)), strict=True)
-            assert all(same(torch, *pair) for pair in pairs), f"{way}: another result: {one}"
-            del out
-            with _gpu:
+                wanted = out if wanted is None else wanted
+                pairs = zip(*(x if isinstance(x, tuple) else (x,) for x in (out, wanted)), strict=True)
+                assert all(same(torch, *pair) for pair in pairs), f"{way}: another result: {one}"
+                del out
                 seconds[digest] = launch_time(torch, lambda: kernel(**arrays))  # noqa: B023
         found.append(Timed(seed, str(way), digest, way.among, way.seconds, seconds[digest]))
     return found
