@@ -8,7 +8,7 @@
 // Inputs:  x: float16, y: float16, a: float32 (by value)
 // Outputs: out: float32
 //
-// Chosen: boxes: `y` is consecutive along another dimension, read in that order by boxes of 32 x 128.
+// Chosen: boxes: `y` is consecutive along another dimension, read in that order by boxes of 64 x 64.
 // Chosen: 32-bit indices: every byte offset is below 2^31.
 // Floating point: a*b+c may contract to one fma; compile with -fmad=true (the default).
 
@@ -70,7 +70,7 @@ axpy_reversed_element(const __half x_v, const __half y_v, const float a_v, float
 }
 
 // Where the elements lie: 4 dimensions, those of the sides first; strides in elements.
-struct axpy_reversed_boxes_32x128_4d_layout {
+struct axpy_reversed_boxes_64x64_4d_layout {
     int width;  // elements along the fastest dimension
     int height;  // elements along the second side
     unsigned int extent;  // of boxes
@@ -86,41 +86,41 @@ struct axpy_reversed_boxes_32x128_4d_layout {
     int y_stride[3];
 };
 
-// Boxes of 32 x 128 elements, one a block; y read along another side than the output, by way of shared memory.
+// Boxes of 64 x 64 elements, one a block; y read along another side than the output, by way of shared memory.
 // Launch: a block of 256 threads for each box, along the fastest dimension first.
 // Limits: fewer than 2^31 elements, and every offset in bytes below 2^31.
 // Moved by aligned groups of 2 elements: out and x.
 // No other operand may overlap out in memory.
 extern "C" __global__ void __launch_bounds__(256)
-axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
-                              const __half* y_ptr,
-                              float* __restrict__ out_ptr,
-                              const float a_v,
-                              const axpy_reversed_boxes_32x128_4d_layout layout)
+axpy_reversed_boxes_64x64_4d(const __half* x_ptr,
+                             const __half* y_ptr,
+                             float* __restrict__ out_ptr,
+                             const float a_v,
+                             const axpy_reversed_boxes_64x64_4d_layout layout)
 {
     // Rows are padded, so that neighbouring ones begin in different banks.
-    alignas(4) __shared__ __half y_tile[128][34];
+    alignas(4) __shared__ __half y_tile[64][66];
 
     const unsigned int t = blockIdx.x;
     const unsigned int rest0 = (__umulhi(t, layout.magic) + t) >> layout.shift;
     const int c0 = (int)(t - rest0 * layout.extent);
     const int c1 = (int)rest0;
-    const int p_first = 32 * c0;
-    const int q_first = 128 * c1;
-    const bool whole_p = layout.width - p_first >= 32;  // no group of the box is cut off along this side
-    const bool whole_q = layout.height - q_first >= 128;  // no group of the box is cut off along this side
+    const int p_first = 64 * c0;
+    const int q_first = 64 * c1;
+    const bool whole_p = layout.width - p_first >= 64;  // no group of the box is cut off along this side
+    const bool whole_q = layout.height - q_first >= 64;  // no group of the box is cut off along this side
     wait_for_earlier_kernels();
     // All loads are issued before any is waited for, each in the order of its operand.
     Pack<__half, 2, 4> y_in[8];
     {
-        const int v = 2 * (threadIdx.x % 64);
-        const int u = threadIdx.x / 64;
+        const int v = 2 * (threadIdx.x % 32);
+        const int u = threadIdx.x / 32;
         const int q = q_first + v;
         const int y_from = q * layout.y_stride[2];
         if (q < layout.height && whole_p) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const int p = p_first + u + 4 * k;
+                const int p = p_first + u + 8 * k;
                 const unsigned int p_rest0 = (__umulhi(p, layout.width_magic) + p) >> layout.width_shift;
                 const int p0 = (int)(p - p_rest0 * layout.width_extent);
                 const int p1 = (int)p_rest0;
@@ -130,7 +130,7 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
         } else if (q < layout.height) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const int p = p_first + u + 4 * k;
+                const int p = p_first + u + 8 * k;
                 if (p < layout.width) {
                     const unsigned int p_rest0 = (__umulhi(p, layout.width_magic) + p) >> layout.width_shift;
                     const int p0 = (int)(p - p_rest0 * layout.width_extent);
@@ -143,14 +143,14 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
     }
     Pack<__half, 2, 4> x_in[8];
     {
-        const int u = 2 * (threadIdx.x % 16);
-        const int v = threadIdx.x / 16;
+        const int u = 2 * (threadIdx.x % 32);
+        const int v = threadIdx.x / 32;
         const int p = p_first + u;
         const int x_from = p;
         if (p < layout.width && whole_q) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const int q = q_first + v + 16 * k;
+                const int q = q_first + v + 8 * k;
                 const unsigned int q_rest0 = (__umulhi(q, layout.height_magic) + q) >> layout.height_shift;
                 const int q0 = (int)(q - q_rest0 * layout.height_extent);
                 const int q1 = (int)q_rest0;
@@ -160,7 +160,7 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
         } else if (p < layout.width) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const int q = q_first + v + 16 * k;
+                const int q = q_first + v + 8 * k;
                 if (q < layout.height) {
                     const unsigned int q_rest0 = (__umulhi(q, layout.height_magic) + q) >> layout.height_shift;
                     const int q0 = (int)(q - q_rest0 * layout.height_extent);
@@ -180,32 +180,32 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
         keep_loaded(x_in[k]);
     }
     {
-        const int v = 2 * (threadIdx.x % 64);
-        const int u = threadIdx.x / 64;
+        const int v = 2 * (threadIdx.x % 32);
+        const int u = threadIdx.x / 32;
         #pragma unroll
         for (int k = 0; k < 8; ++k) {
             #pragma unroll
             for (int j = 0; j < 2; ++j) {
-                y_tile[v + j][u + 4 * k] = y_in[k].at[j];
+                y_tile[v + j][u + 8 * k] = y_in[k].at[j];
             }
         }
     }
     __syncthreads();
 
     {
-        const int u = 2 * (threadIdx.x % 16);
-        const int v = threadIdx.x / 16;
+        const int u = 2 * (threadIdx.x % 32);
+        const int v = threadIdx.x / 32;
         const int p = p_first + u;
         const int out_from = p;
         if (p < layout.width && whole_q) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const int q = q_first + v + 16 * k;
+                const int q = q_first + v + 8 * k;
                 const unsigned int q_rest0 = (__umulhi(q, layout.height_magic) + q) >> layout.height_shift;
                 const int q0 = (int)(q - q_rest0 * layout.height_extent);
                 const int q1 = (int)q_rest0;
                 const int out_at = q0 * layout.out_stride[0] + q1 * layout.out_stride[1];
-                const auto y_vec = *reinterpret_cast<const Pack<__half, 2, 4>*>(&y_tile[v + 16 * k][u]);
+                const auto y_vec = *reinterpret_cast<const Pack<__half, 2, 4>*>(&y_tile[v + 8 * k][u]);
                 Pack<float, 2, 8> out_vec;
                 #pragma unroll
                 for (int j = 0; j < 2; ++j) {
@@ -216,13 +216,13 @@ axpy_reversed_boxes_32x128_4d(const __half* x_ptr,
         } else if (p < layout.width) {
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const int q = q_first + v + 16 * k;
+                const int q = q_first + v + 8 * k;
                 if (q < layout.height) {
                     const unsigned int q_rest0 = (__umulhi(q, layout.height_magic) + q) >> layout.height_shift;
                     const int q0 = (int)(q - q_rest0 * layout.height_extent);
                     const int q1 = (int)q_rest0;
                     const int out_at = q0 * layout.out_stride[0] + q1 * layout.out_stride[1];
-                    const auto y_vec = *reinterpret_cast<const Pack<__half, 2, 4>*>(&y_tile[v + 16 * k][u]);
+                    const auto y_vec = *reinterpret_cast<const Pack<__half, 2, 4>*>(&y_tile[v + 8 * k][u]);
                     Pack<float, 2, 8> out_vec;
                     #pragma unroll
                     for (int j = 0; j < 2; ++j) {
@@ -596,15 +596,15 @@ struct Arguments {
     cudaStream_t stream;
 };
 
-static int launch_axpy_reversed_boxes_32x128_4d(const Arguments& a, const Space& space)
+static int launch_axpy_reversed_boxes_64x64_4d(const Arguments& a, const Space& space)
 {
     const long long* const shape = space.shape;
     const auto& strides = space.strides;
-    const long long n = kgen_ceil_div(shape[0] * shape[1], 32) * kgen_ceil_div(shape[2] * shape[3], 128);
-    axpy_reversed_boxes_32x128_4d_layout layout;
+    const long long n = kgen_ceil_div(shape[0] * shape[1], 64) * kgen_ceil_div(shape[2] * shape[3], 64);
+    axpy_reversed_boxes_64x64_4d_layout layout;
     layout.width = (int)(shape[0] * shape[1]);
     layout.height = (int)(shape[2] * shape[3]);
-    layout.extent = (unsigned int)kgen_ceil_div(shape[0] * shape[1], 32);
+    layout.extent = (unsigned int)kgen_ceil_div(shape[0] * shape[1], 64);
     layout.magic = magic_of<unsigned int>(layout.extent);
     layout.shift = (unsigned int)kgen_shift(layout.extent);
     layout.width_extent = (unsigned int)shape[0];
@@ -619,7 +619,7 @@ static int launch_axpy_reversed_boxes_32x128_4d(const Arguments& a, const Space&
     for (int d = 0; d < 3; ++d) {
         layout.y_stride[d] = (int)((shape[d] != 1) ? strides[2][d] : 0);
     }
-    return launch(axpy_reversed_boxes_32x128_4d, n, 1, 256, true, a.stream,
+    return launch(axpy_reversed_boxes_64x64_4d, n, 1, 256, true, a.stream,
                   a.x_ptr, a.y_ptr, a.out_ptr, a.a_v, layout);
 }
 
@@ -643,7 +643,7 @@ static int decide(const kgen_array* const* given, Array* arrays, Choice* choices
     if (status == KGEN_SUCCESS) status = check_layout(arrays[1], 2, {26, 5000, 8, 32}, {1, 26, 130000, 1040000});
     if (status == KGEN_SUCCESS) status = check_layout(arrays[2], 3, {26, 5000, 8, 32}, {1280000, 256, 32, 1});
     if (status != KGEN_SUCCESS || arrays[2].size == 0) return status;
-    choices[0].launch = launch_axpy_reversed_boxes_32x128_4d;
+    choices[0].launch = launch_axpy_reversed_boxes_64x64_4d;
     choices[0].space = {4, {32, 8, 26, 5000}, {{1, 32, 1280000, 256}, {1, 32, 1280000, 256}, {1040000, 130000, 1, 26}}};
     return mark_unaligned(arrays, OPERANDS, {0, 1, 2});
 }

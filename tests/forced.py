@@ -20,7 +20,7 @@ from tests.poison import poisoned
 Tuned = Mapping[str, Mapping[str, Any]]
 
 #: Few elements are taken as many are: tests have small arrays, whose schedules would differ from those of large ones.
-AS_MANY: Tuned = {"elementwise": {"few_threads": 0}, "staging": {"fewest_elements": 0}}
+AS_MANY: Tuned = {"elementwise": {"few_threads": 0, "few_tiles": 0}, "staging": {"fewest_elements": 0}}
 
 
 def both(one: Tuned, other: Tuned) -> Tuned:

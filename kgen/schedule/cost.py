@@ -131,6 +131,7 @@ class Counts:
     memory: float
     l2: float
     lines: float
+    requests: float
     instructions: float
     shared: float
     rounds: float
@@ -146,13 +147,16 @@ def count(walk: Walk, model: CostModel) -> Counts:
     blocks = max(1.0, total / covered)
     chunk = run(walk.block, walk.order, shape, max(covered, model.cache / sum(t.size for t in walk.traffic)))
     chunks = max(1.0, total / prod(chunk))
-    memory = l2 = lines = flying = loaded = 0.0
+    memory = l2 = lines = requests = flying = loaded = 0.0
     for t in walk.traffic:
         of_block = pieces(t, walk.block, SECTOR) * blocks * SECTOR
         of_chunks, of_blocks = pieces(t, chunk, model.burst) * chunks, pieces(t, walk.block, model.burst) * blocks
         memory += min(of_chunks, of_blocks) * model.burst
         l2 += of_block
-        lines += t.requests * touched(t) * total / walk.used / prod(t.warp)
+        of_warps = t.requests * touched(t) * total / prod(t.warp)
+        # L1 collects what is read of a line, not what is written.
+        requests += pieces(t, walk.block, LINE) * blocks if t.reads else of_warps
+        lines += of_warps / walk.used
         flying += t.size * prod(t.warp) / WARP * t.each if t.reads else 0
         loaded += t.size * total if t.reads else 0
     instructions = walk.instructions * total / walk.used / WARP
@@ -161,6 +165,7 @@ def count(walk: Walk, model: CostModel) -> Counts:
         memory,
         l2,
         lines,
+        requests,
         instructions,
         shared,
         loaded / (flying * min(model.threads, blocks / walk.times * walk.threads)) if flying else 0.0,
@@ -176,6 +181,7 @@ def predict(walk: Walk, model: CostModel) -> float:
         max(c.memory / model.memory, c.rounds * model.latency),
         c.l2 / model.l2,
         c.lines / model.lines,
+        c.requests / model.requests,
         c.instructions / model.issue,
         c.shared / model.shared,
     )

@@ -76,6 +76,8 @@ class CostModel:
     lines: float = 0.37e12
     issue: float = 0.93e12
     shared: float = 0.125e12
+    #: Lines, whole ones and parts, that a device asks L2 for a second (*Requests of columns*).
+    requests: float = 1e30
     #: Blocks that a device starts a second (*Blocks of little work, odd sides of boxes*).
     starts: float = 8.1e8
     #: Seconds that a launch takes, and each time that a block waits for memory.
@@ -102,7 +104,7 @@ GATHERED_RATES = RowRates(
 #: The rates for chunks of columns, whose loads in flight bound them.
 CHUNK_COSTS = CostModel(
     memory=4.6e12, l2=10e12, lines=0.79e12, issue=0.74e12, shared=0.22e12, launch=0.1e-6, wait=1.1e-6, filling=0,
-    latency=0.7e-6, cache=10e6, overlap=1.91, burst=32,
+    latency=0.7e-6, cache=10e6, overlap=1.91, burst=32, requests=4e11,
 )  # fmt: skip
 
 

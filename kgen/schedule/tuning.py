@@ -80,6 +80,10 @@ class Elementwise:
     #: Unaligned rows of a narrow operand are read shifted from this length on.  Shorter ones are read element by
     #: element, because incomplete groups at both ends cost more than shifting saves.
     shortest_shifted_row: int = 256
+    #: Groups of so many elements belong to one row where all that is not dense is the same along rows of that length
+    #: (131,712 rows of 659 bytes 77 to 50 us, 19,600 of 2,562 22 to 17; but 41,236 of 668, by units of four, 8.8 to
+    #: 11; groups of four as fast).
+    selecting_group: int = 8
     #: The same for operands that all rows share: every row meets the ends of these.
     shortest_shifted_shared_row: int = 2048
     #: Rows shorter than this waste most of their last group, and are walked element by element.
@@ -88,6 +92,8 @@ class Elementwise:
     shortest_side: int = 16
     #: Groups along each side of a tile: each of 256 threads transposes one square of group x group elements.
     tile_side: int = 16
+    #: Fewer tiles leave a device idle (a + b.T of 1024 x 1024 float32 by 256 tiles 3.2 us, by 512 boxes 2.5).
+    few_tiles: int = 264
     #: Bytes of static shared memory that tiles may take: the limit on every device.
     tile_bytes: int = 48 << 10
     #: Group width where a kernel also reads operands that are not transposed: with 8 x 8 elements of each, registers
@@ -107,9 +113,10 @@ class Elementwise:
     few_boxes: int = 264
     #: What it costs to begin a box, in elements.
     block_cost: int = 256
-    #: What a line of memory that a box touches costs, in sectors (16384 x 16384 bfloat16 transposed, boxes of 64 x 64,
-    #: 0.95; 0.85 with 16 x 256, which touch as many sectors).
-    line_sectors: float = 0.6
+    #: What a line of memory that a box touches costs, in sectors: of an operand along the outputs' side, and of others
+    #: (105 programs by 1,373 boxes: *Long runs of what is written*).
+    line_sectors: float = 2.5
+    line_sectors_apart: float = 0.4
     #: A side of a box is as long as the space, or a part of it, where boxes would have so many times as many lanes as
     #: elements (`Boxes of other lengths`: 13 across 469 to 386 us, 21 170 to 140, 49 86 to 74, 65 94 to 91).
     idle_box: float = 1.07

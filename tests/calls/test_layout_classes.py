@@ -331,7 +331,7 @@ def test_kernels_for_sizes_within_a_factor_of_four_are_as_fast(
             own, other = (seconds(facts, c) for c in (choice, replace(choice, schedule=schedule)))
             slower += other > 1.1 * own
     assert len(lowered) <= 95
-    assert slower <= 3
+    assert slower <= 5
 
 
 def test_classes_of_most_calls_are_tried_first(launches: list[Launch], how: str) -> None:

@@ -88,7 +88,7 @@ def test_what_is_left_behind_the_last_run(lanes: int, counts: tuple[int, ...]) -
 
 
 #: Columns of any length are reduced as such, whatever is predicted.
-BY_COLUMNS: Tuned = {"traffic": {"slow": 0}, "columns": {"gain_of_others": 1e6}}
+BY_COLUMNS: Tuned = {"traffic": {"slow": 0}, "columns": {"gain_of_others": 1e6, "gain_over_rows": 1e6}}
 
 
 @pytest.mark.parametrize(

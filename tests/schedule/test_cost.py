@@ -8,7 +8,7 @@ import pytest
 
 import kgen
 from kgen.layout.iterator import IterationSpace
-from kgen.schedule.cost import Traffic, coarse, pieces, refined, touched
+from kgen.schedule.cost import Traffic, Walk, coarse, count, pieces, refined, touched
 from kgen.schedule.elementwise.box_shapes import tile_shape
 from kgen.schedule.rates import CostModel
 
@@ -55,6 +55,23 @@ def test_lines_of_groups_that_begin_anywhere_in_short_rows(width: float, between
     """Groups of 8 bytes of an operand whose columns are far apart, one element of each lane at once."""
     of_warp = (width, 256 / width)
     assert touched(Traffic(of_warp, 8, 1, (1 << 16, 1), False, True, between=between)) == pytest.approx(lines)
+
+
+@pytest.mark.parametrize(
+    ("reads", "strides", "lines"),
+    [
+        (True, (1, 512), 32),  # whole lines
+        (False, (1, 512), 32),
+        (True, (32, 1), 512),  # the second element of each column is in the line of the first
+        (False, (32, 1), 1024),  # for which L1 does not wait
+    ],
+)
+def test_lines_that_blocks_ask_l2_for(reads: bool, strides: tuple[int, int], lines: float) -> None:
+    """512 columns of two float32 elements by one block, whose warps take 32 columns at a time."""
+    operand = Traffic((32.0, 1.0), 1, 4, strides, False, reads)
+    space = IterationSpace((512, 2), (strides,), ((0,), (1,)))
+    walk = Walk(space, (512.0, 2.0), (0, 1), [operand], instructions=1, used=1, threads=512)
+    assert count(walk, CostModel()).requests == pytest.approx(lines, rel=0.05)
 
 
 def test_spaces_that_are_alike_have_one_cost() -> None:

@@ -170,14 +170,26 @@ def _idle(sides: Sides, lengths: Sequence[int], box: Sequence[int]) -> float:
 
 def _cost(sides: Sides, space: IterationSpace, lengths: Sequence[int], box: Sequence[int]) -> float:
     """Sectors of memory that boxes touch for each element, with what boxes at the ends lack; and lines, which count
-    less.  ``space``: coarse.
+    differently for operands that run along the outputs' side and for others.  ``space``: coarse.
     """
     facts, tuning = sides.facts, sides.facts.tuning.elementwise
-    extents = reach(sides.dims, space.shape, box)
+    extents, at_once = (reach(sides.dims, space.shape, part) for part in (box, _of_warp(sides, box)))
     touched = 0.0
     for i, (size, strides) in enumerate(zip(facts.itemsizes, space.strides, strict=True)):
         own = max(0, sides.along[i])
         cut = box[own] < lengths[own] and box[own] * size % SECTOR != 0
-        traffic = Traffic(extents, 1, size, strides, misaligned=facts.misaligned[i] or cut, reads=True)
-        touched += pieces(traffic, extents, SECTOR) + tuning.line_sectors * pieces(traffic, extents, LINE)
-    return touched / prod(extents) * _idle(sides, lengths, box) * (1 + tuning.block_cost / prod(extents))
+        # L1 keeps no part of a sector that is written.
+        there = at_once if sides.kinds[i] == "gather" and facts.step.accesses[i].writes else extents
+        traffic = Traffic(there, 1, size, strides, misaligned=facts.misaligned[i] or cut, reads=True)
+        line = tuning.line_sectors if own == 0 else tuning.line_sectors_apart
+        touched += (pieces(traffic, there, SECTOR) + line * pieces(traffic, there, LINE)) / prod(there)
+    return touched * _idle(sides, lengths, box) * (1 + tuning.block_cost / prod(extents))
+
+
+def _of_warp(sides: Sides, box: Sequence[int]) -> Box:
+    """What a warp takes of a box at once, in the order of the outputs."""
+    left, found = WARP * sides.groups[0], list[int]()
+    for side in box:
+        found.append(min(side, left))
+        left = max(1, left // found[-1])
+    return tuple(found)

@@ -19,7 +19,7 @@ from kgen.schedule.trace import reaches
 def family_in_order(facts: Facts) -> str:
     """The name of the family."""
     tuning, width = facts.tuning.elementwise, facts.space.shape[0]
-    if not (has_whole_rows(facts) or (_shifts_long_rows(facts) and _has_many(facts)) or _wide(facts)):
+    if not (has_whole_rows(facts) or _has_rows_apart(facts) or _wide(facts)):
         choice = flat(facts)
         if choice is not None and width % facts.group == 0 and facts.group > 1:
             return "rows"  # short, but dense outputs are aligned to whole groups
@@ -28,6 +28,11 @@ def family_in_order(facts: Facts) -> str:
             return "flat"
     # Where nothing that is written is consecutive, neighbouring threads had better take neighbouring elements.
     return "rows" if _writes_groups(facts) and width >= tuning.shortest_row else "strided"
+
+
+def _has_rows_apart(facts: Facts) -> bool:
+    """Whether rows are long enough, and many, so that it pays that each group belongs to one."""
+    return (_shifts_long_rows(facts) or _shares_long_rows(facts)) and _has_many(facts)
 
 
 def _has_many(facts: Facts) -> bool:
@@ -58,3 +63,14 @@ def _shifts_long_rows(facts: Facts) -> bool:
         and any(facts.step_along(i, d) for d in range(1, len(facts.space.shape)))
         for i, c in enumerate(facts.classes)
     )
+
+
+def _shares_long_rows(facts: Facts) -> bool:
+    """Whether the inputs that are not dense are the same along long rows of narrow elements: to select one of two rows
+    for each of many elements, or pairs of them, takes longer than to find where rows begin.
+    """
+    tuning, width = facts.tuning.elementwise, facts.space.shape[0]
+    if not facts.bounded or facts.group < tuning.selecting_group or width < tuning.shortest_shifted_row:
+        return False
+    strided = [i for i, c in enumerate(facts.classes) if c is LayoutKind.STRIDED]
+    return width % 4 != 0 and all(facts.step_along(i, 0) == 0 for i in strided)

@@ -21,11 +21,12 @@ def tiled(facts: Facts) -> Choice | None:
     while group > 1 and _tile_bytes(facts, transposed, group) > tuning.tile_bytes:
         group //= 2
     space = second_first(facts.space, second, min(transposed))
-    fits = [reaches(n, tuning.shortest_side) for n in space.shape[:2]]
+    fits, side = [reaches(n, tuning.shortest_side) for n in space.shape[:2]], tuning.tile_side * group
     if _tile_bytes(facts, transposed, group) > tuning.tile_bytes or not all(fits):
         return None
+    if facts.bounded and not reaches(space.numel, tuning.few_tiles * side**2):
+        return None  # boxes are smaller
     schedule = by_groups(facts, "tiled", space, group, transposed)
-    side = tuning.tile_side * group
     names = [facts.names[i] for i in sorted(transposed)]
     reason = (
         f"tiled: {listed(names)} consecutive along another dimension, transposed through {side} x {side} tiles of "

@@ -129,7 +129,7 @@ def _instead_of_rows(facts: RowFacts) -> Choice | None:
     taken = row_seconds(facts, rows, facts.tuning.gathered_rates)
     if taken <= facts.tuning.traffic.slow * least_seconds(facts):
         return None
-    gain = 1 if pieces else tuning.gain_of_others
+    gain = 1 if pieces else tuning.gain_over_rows
     found = [choice for there, group in orders if (choice := fastest_columns(there, group)) is not None]
     return _below(gain * taken, min(found, key=lambda choice: choice.seconds or inf, default=None))
 
