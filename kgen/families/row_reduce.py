@@ -30,11 +30,11 @@ def suffix(schedule: RowSchedule, itemsizes: Sequence[int]) -> str:
 
 def seconds(facts: RowFacts, choice: Choice) -> float | None:
     """By traffic and instructions."""
-    from kgen.schedule.reduction.row_cost import warp_instructions
+    from kgen.schedule.reduction.row_cost import busy, warp_instructions
     from kgen.schedule.traffic import traffic
 
     tuning, moved = facts.tuning, traffic(choice.schedule, facts.step, choice.space, facts.itemsizes)
-    return moved.seconds(tuning, warp_instructions(facts, choice, tuning.gathered_rates))
+    return moved.seconds(tuning, warp_instructions(facts, choice, tuning.gathered_rates), busy(facts, choice))
 
 
 FAMILY = Family(

@@ -33,12 +33,14 @@ class KernelTraffic:
     lines: float
     requests: float
 
-    def seconds(self, tuning: Tuning, instructions: float = 0) -> float:
-        """The predicted time of the kernel, beside other kernels.  ``instructions``: of warps, where they are known."""
+    def seconds(self, tuning: Tuning, instructions: float = 0, busy: float = 1) -> float:
+        """The predicted time of the kernel, beside other kernels.  ``instructions``: of warps, where they are known.
+        ``busy``: the fraction of the device's SMs that have blocks.
+        """
         rates = tuning.gathered_rates
         of_l2 = max(self.l2 / rates.l2, self.requests / tuning.traffic.requests)
-        parts = (self.memory / rates.memory, of_l2, self.lines / rates.lines, instructions / rates.issue)
-        return tuning.traffic.launch + overlapped(parts, rates.overlap)
+        of_sms = (part / busy for part in (of_l2, self.lines / rates.lines, instructions / rates.issue))
+        return tuning.traffic.launch + overlapped((self.memory / rates.memory, *of_sms), rates.overlap)
 
 
 def needed_bytes(space: IterationSpace, itemsizes: Sequence[int]) -> int:

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from math import prod
 
 from kgen.partition.column_sums import BLOCKS
 from kgen.records import replace
-from kgen.schedule.cost import pieces, predict
 from kgen.schedule.elementwise.reasons import listed
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.boxes import (
@@ -21,16 +19,15 @@ from kgen.schedule.reduction.boxes import (
     places_beside,
     seconds_of_boxes,
     shared_bytes,
-    with_requests,
 )
 from kgen.schedule.reduction.column_choice import column_accesses, is_plain_columns
+from kgen.schedule.reduction.column_search import plain_seconds
 from kgen.schedule.reduction.columns import down_columns
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.reasons import common_reasons
 from kgen.schedule.reduction.schedule import BoxColumnSchedule, ColumnSchedule
-from kgen.schedule.reduction.walks import columns_walk
 from kgen.schedule.search import fastest
-from kgen.schedule.target import LINE, SECTOR, WARP, WORD
+from kgen.schedule.target import WARP, WORD
 
 
 def boxed_columns(facts: RowFacts) -> Choice | None:
@@ -53,23 +50,8 @@ def _is_faster(facts: RowFacts, seconds: float, usual: Choice) -> bool:
     """
     schedule = usual.schedule
     assert isinstance(schedule, ColumnSchedule)
-    return not schedule.split and seconds < _usual_seconds(facts, usual, schedule)
-
-
-def _usual_seconds(facts: RowFacts, usual: Choice, schedule: ColumnSchedule) -> float:
-    """Of one launch, with its requests to L2: one for a part of a line takes as long as one for a whole one (*Boxes of
-    columns*).
-    """
-    walk = columns_walk(replace(facts, space=usual.space), usual)
-    requests = 0.0
-    for t, planned in zip(walk.traffic, schedule.accesses, strict=True):
-        if planned.kind == "gather" and t.reads:  # for those sectors of a line that a warp needs at a time
-            at_once = pieces(t, t.warp, SECTOR) / pieces(t, t.warp, LINE)
-            requests += pieces(t, walk.block, SECTOR) / at_once
-        elif t.reads:
-            requests += pieces(t, walk.block, LINE)
-    seconds = predict(walk, facts.tuning.box_costs)
-    return with_requests(facts, seconds, requests * prod(walk.space.shape) / prod(walk.block))
+    slower = facts.tuning.column_boxes.slower_chunks if schedule.chunk else 1
+    return not schedule.split and seconds < slower * plain_seconds(facts, usual)
 
 
 # --- candidates ---------------------------------------------------------------------------------------------

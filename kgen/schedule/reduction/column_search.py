@@ -56,12 +56,16 @@ class ColumnWay:
 
 
 def column_seconds(facts: RowFacts, choice: Choice) -> float:
-    """Seconds of one launch, as predicted."""
+    """Seconds of one launch, as predicted; of what lies apart, longer than :func:`plain_seconds`."""
     assert isinstance(choice.schedule, ColumnSchedule)
-    there = facts if choice.space is facts.space else replace(facts, space=choice.space)
     apart = choice.schedule.chunk or any(choice.schedule.accesses[i].kind == "gather" for i in facts.reads)
-    slower = facts.tuning.columns.slower_apart if apart else 1
-    return slower * predict(columns_walk(there, choice), facts.tuning.chunk_costs)
+    return (facts.tuning.columns.slower_apart if apart else 1) * plain_seconds(facts, choice)
+
+
+def plain_seconds(facts: RowFacts, choice: Choice) -> float:
+    """Seconds of one launch, by what it moves and computes."""
+    there = facts if choice.space is facts.space else replace(facts, space=choice.space)
+    return predict(columns_walk(there, choice), facts.tuning.chunk_costs)
 
 
 def least_seconds(facts: RowFacts) -> float:

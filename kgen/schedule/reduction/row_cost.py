@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from math import prod
 
+from kgen.schedule.cost import coarse
 from kgen.schedule.elementwise.walks import arithmetic
 from kgen.schedule.facts import Choice
 from kgen.schedule.rates import RowRates
@@ -28,6 +29,14 @@ def row_seconds(facts: RowFacts, choice: Choice, rates: RowRates) -> float:
         warp_instructions(facts, choice, rates) / rates.issue,
     )
     return rates.launch + overlapped(parts, rates.overlap)
+
+
+def busy(facts: RowFacts, choice: Choice) -> float:
+    """The fraction of the SMs that have blocks."""
+    schedule, rows = choice.schedule, prod(coarse(choice.space).shape[facts.reduced :])
+    assert isinstance(schedule, RowSchedule)
+    blocks = max(1.0, rows / schedule.rows) * schedule.cluster
+    return 1 if schedule.split else min(1.0, blocks / facts.tuning.costs.filling)
 
 
 def warp_instructions(facts: RowFacts, choice: Choice, rates: RowRates) -> float:
