@@ -166,9 +166,9 @@ class ColumnBoxes:
     barriers: float = 1.4
     #: Requests to L2 a second, each for a part of a line or a whole one.
     requests: float = 1.6e11
-    #: Boxes take the place of chunks of columns where they are predicted to take less than so many times as long
-    #: (*Boxes beside chunks*).
-    slower_chunks: float = 1.54
+    #: Boxes take the place of chunks of columns, some operand of which has single bytes that these read one by one,
+    #: where they are predicted to take less than so many times as long (*Boxes beside chunks*).
+    slower_bytes: float = 1.54
     #: Elements of the shortest columns that go through boxes (of 2 and 3 elements 1.3 to 1.6 times the time).
     shortest: int = 16
 

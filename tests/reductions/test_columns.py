@@ -158,6 +158,18 @@ def test_operands_beside(height: int, way: str, outer: tuple[int, ...]) -> None:
     assert np.array_equal(p, (a - b).argmax(axis=0))
 
 
+def test_operands_beside_that_are_the_same_down_columns() -> None:
+    """They are read once for each column, and do not go through boxes."""
+    a, b = data((100, 257, 132), np.float32), data((132, 257), np.uint8).T
+    c = np.moveaxis(data((100, 132, 257), np.uint8), 1, -1)
+    kernel = kgen.jit("out = max(a + b + c, axis=0)", device="cpu")
+    (step,) = kernel.explain(a, b, c).steps
+    assert step.kernel.startswith("columns_boxes")
+    assert "b_tile" not in kernel.source(a, b, c)
+    np.testing.assert_array_equal(kernel(a, b, c), (a + b + c).max(axis=0))
+    assert kernel.explain(a, b, a).steps[0].kernel == "columns", "no other operand lies so"
+
+
 @pytest.mark.parametrize(
     ("shape", "axis", "strides"),
     [

@@ -132,8 +132,12 @@ def seconds_of_boxes(facts: RowFacts, choice: Choice) -> float:
 
 
 def box_seconds(facts: RowFacts, choice: Choice) -> float:
-    """The same beside other kernels: by the rates that columns of gathered elements are predicted with."""
-    return facts.tuning.traffic.launch + facts.tuning.columns.slower_apart * seconds_of_boxes(facts, choice)
+    """The same beside other kernels: by the rates that columns of gathered elements are predicted with, which copies of
+    single bytes take as well (*Boxes beside chunks*).
+    """
+    narrow = any(facts.itemsizes[i] == 1 for i in facts.reads)
+    slower = 1 if narrow else facts.tuning.columns.slower_apart
+    return facts.tuning.traffic.launch + slower * seconds_of_boxes(facts, choice)
 
 
 def with_requests(facts: RowFacts, seconds: float, requests: float) -> float:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from math import prod
 
 from kgen.partition.column_sums import BLOCKS
 from kgen.records import replace
+from kgen.schedule.cost import pieces, predict
 from kgen.schedule.elementwise.reasons import listed
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction.boxes import (
@@ -19,6 +21,7 @@ from kgen.schedule.reduction.boxes import (
     places_beside,
     seconds_of_boxes,
     shared_bytes,
+    with_requests,
 )
 from kgen.schedule.reduction.column_choice import column_accesses, is_plain_columns
 from kgen.schedule.reduction.column_search import plain_seconds
@@ -26,8 +29,9 @@ from kgen.schedule.reduction.columns import down_columns
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.reasons import common_reasons
 from kgen.schedule.reduction.schedule import BoxColumnSchedule, ColumnSchedule
+from kgen.schedule.reduction.walks import columns_walk
 from kgen.schedule.search import fastest
-from kgen.schedule.target import WARP, WORD
+from kgen.schedule.target import LINE, SECTOR, WARP, WORD
 
 
 def boxed_columns(facts: RowFacts) -> Choice | None:
@@ -41,7 +45,7 @@ def boxed_columns(facts: RowFacts) -> Choice | None:
     seconds, choice = found
     if not _is_faster(facts, seconds, usual):
         return usual
-    return replace(choice, seconds=facts.tuning.columns.slower_apart * seconds)
+    return replace(choice, seconds=seconds)
 
 
 def _is_faster(facts: RowFacts, seconds: float, usual: Choice) -> bool:
@@ -50,8 +54,28 @@ def _is_faster(facts: RowFacts, seconds: float, usual: Choice) -> bool:
     """
     schedule = usual.schedule
     assert isinstance(schedule, ColumnSchedule)
-    slower = facts.tuning.column_boxes.slower_chunks if schedule.chunk else 1
-    return not schedule.split and seconds < slower * plain_seconds(facts, usual)
+    if schedule.split:
+        return False
+    limit = _usual_seconds(facts, usual, schedule)
+    if schedule.chunk and any(facts.itemsizes[i] == 1 for i in facts.reads):
+        limit = max(limit, facts.tuning.column_boxes.slower_bytes * plain_seconds(facts, usual))
+    return seconds < limit
+
+
+def _usual_seconds(facts: RowFacts, usual: Choice, schedule: ColumnSchedule) -> float:
+    """Of one launch, with its requests to L2: one for a part of a line takes as long as one for a whole one (*Boxes of
+    columns*).
+    """
+    walk = columns_walk(replace(facts, space=usual.space), usual)
+    requests = 0.0
+    for t, planned in zip(walk.traffic, schedule.accesses, strict=True):
+        if planned.kind == "gather" and t.reads:  # for those sectors of a line that a warp needs at a time
+            at_once = pieces(t, t.warp, SECTOR) / pieces(t, t.warp, LINE)
+            requests += pieces(t, walk.block, SECTOR) / at_once
+        elif t.reads:
+            requests += pieces(t, walk.block, LINE)
+    seconds = predict(walk, facts.tuning.box_costs)
+    return with_requests(facts, seconds, requests * prod(walk.space.shape) / prod(walk.block))
 
 
 # --- candidates ---------------------------------------------------------------------------------------------
@@ -67,7 +91,7 @@ def _choices(facts: RowFacts) -> Iterator[Choice]:
         return
     # Where the others are only consecutive down columns, threads transpose them in registers as fast (*Boxes of
     # columns*).
-    for order in orders_beside(facts):
+    for order in filter(None, map(_of_columns, orders_beside(facts))):
         for group in groups_across(order.facts):
             for lanes, places, threads, vectors in product(
                 tuning.lanes, places_beside(order), tuning.threads, tuning.vectors
@@ -75,6 +99,14 @@ def _choices(facts: RowFacts) -> Iterator[Choice]:
                 choice = _choice(order, group, (lanes, places, threads, vectors))
                 if choice is not None:
                     yield choice
+
+
+def _of_columns(order: BoxOrder) -> BoxOrder | None:
+    """The order without operands that are the same down columns, which are read once for each; None where no other is
+    read along the second dimension.
+    """
+    beside = tuple(i for i in order.beside if order.facts.step_along(i, 0))
+    return replace(order, beside=beside) if beside else None
 
 
 def _choice(order: BoxOrder, group: int, shape: tuple[int, int, int, int]) -> Choice | None:
