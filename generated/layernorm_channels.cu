@@ -70,8 +70,10 @@ template <typename T>
 static __device__ __forceinline__ T* keep_address(T* p)
 {
 #if defined(__CUDA_ARCH__)
-    asm("" : "+l"(p));
-    __builtin_assume(__isGlobal(p));
+    const void* address = p;  // NVVM compiles no assumption about a pointer to a struct
+    asm("" : "+l"(address));
+    __builtin_assume(__isGlobal(address));
+    p = (T*)address;
 #endif
     return p;
 }

@@ -323,3 +323,13 @@ def test_operands_that_neighbouring_columns_share_are_loaded_once(whole: bool) -
     d = z - z.mean(0)
     out = kgen.jit(text, device="cpu")(x, w)
     np.testing.assert_allclose(out, d / np.sqrt((d * d).mean(0)), rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("dtype", ["f64", "bf16", "f16", "float8_e4m3fn", "float8_e5m2", "i8", "bool"])
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_compiles_for_elements_of_any_type(dtype: str, arch: str) -> None:
+    """Addresses are kept as such, whatever they point to."""
+    given = {"x": kgen.spec((127, 142, 196), dtype), "y": kgen.spec((127, 142, 196), "f32")}
+    kernel = kgen.jit("let z = cast<float>(x) + y\nout = z - max(z, axis=1, keepdims=true)")
+    assert "keep_address(" in kernel.source(**given, arch=arch)
+    assert kernel.cubin(**given, arch=arch)
