@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -329,7 +330,7 @@ def test_operands_that_neighbouring_columns_share_are_loaded_once(whole: bool) -
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 def test_compiles_for_elements_of_any_type(dtype: str, arch: str) -> None:
     """Addresses are kept as such, whatever they point to."""
-    given = {"x": kgen.spec((127, 142, 196), dtype), "y": kgen.spec((127, 142, 196), "f32")}
+    given: dict[str, Any] = {"x": kgen.spec((127, 142, 196), dtype), "y": kgen.spec((127, 142, 196), "f32")}
     kernel = kgen.jit("let z = cast<float>(x) + y\nout = z - max(z, axis=1, keepdims=true)")
     assert "keep_address(" in kernel.source(**given, arch=arch)
     assert kernel.cubin(**given, arch=arch)
