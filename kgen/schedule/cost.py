@@ -154,7 +154,7 @@ def count(walk: Walk, model: CostModel) -> Counts:
         memory += min(of_chunks, of_blocks) * model.burst
         l2 += of_block
         of_warps = t.requests * touched(t) * total / prod(t.warp)
-        # L1 collects what is read of a line, not what is written.
+        # Warps that read parts of a line share it in L1; what each writes goes to L2 by itself.
         requests += pieces(t, walk.block, LINE) * blocks if t.reads else of_warps
         lines += of_warps / walk.used
         flying += t.size * prod(t.warp) / WARP * t.each if t.reads else 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from kgen.records import dataclass
 
 
@@ -76,8 +78,8 @@ class CostModel:
     lines: float = 0.37e12
     issue: float = 0.93e12
     shared: float = 0.125e12
-    #: Lines, whole ones and parts, that a device asks L2 for a second (*Requests of columns*).
-    requests: float = 1e30
+    #: Requests to L2 a second, each for a line or a part of one (*Requests of columns*); infinite: these do not count.
+    requests: float = inf
     #: Blocks that a device starts a second (*Blocks of little work, odd sides of boxes*).
     starts: float = 8.1e8
     #: Seconds that a launch takes, and each time that a block waits for memory.

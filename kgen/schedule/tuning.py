@@ -80,12 +80,12 @@ class Elementwise:
     #: Unaligned rows of a narrow operand are read shifted from this length on.  Shorter ones are read element by
     #: element, because incomplete groups at both ends cost more than shifting saves.
     shortest_shifted_row: int = 256
-    #: Groups of so many elements belong to one row where all that is not dense is the same along rows of that length
-    #: (131,712 rows of 659 bytes 77 to 50 us, 19,600 of 2,562 22 to 17; but 41,236 of 668, by units of four, 8.8 to
-    #: 11; groups of four as fast).
-    selecting_group: int = 8
     #: The same for operands that all rows share: every row meets the ends of these.
     shortest_shifted_shared_row: int = 2048
+    #: Groups of so many elements belong to one row where all that is not dense is the same along rows of
+    #: ``shortest_shifted_row`` elements and more (131,712 rows of 659 bytes 77 to 50 us, 19,600 of 2,562 22 to 17; but
+    #: 41,236 of 668, by units of four, 8.8 to 11; groups of four as fast).
+    selecting_group: int = 8
     #: Rows shorter than this waste most of their last group, and are walked element by element.
     shortest_row: int = 16
     #: Both sides of the transposed dimensions are at least this long: nearly empty tiles cost more than they save.

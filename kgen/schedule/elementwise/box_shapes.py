@@ -178,7 +178,7 @@ def _cost(sides: Sides, space: IterationSpace, lengths: Sequence[int], box: Sequ
     for i, (size, strides) in enumerate(zip(facts.itemsizes, space.strides, strict=True)):
         own = max(0, sides.along[i])
         cut = box[own] < lengths[own] and box[own] * size % SECTOR != 0
-        # L1 keeps no part of a sector that is written.
+        # What each warp writes goes to L2 by itself.
         there = at_once if sides.kinds[i] == "gather" and facts.step.accesses[i].writes else extents
         traffic = Traffic(there, 1, size, strides, misaligned=facts.misaligned[i] or cut, reads=True)
         line = tuning.line_sectors if own == 0 else tuning.line_sectors_apart
@@ -187,7 +187,7 @@ def _cost(sides: Sides, space: IterationSpace, lengths: Sequence[int], box: Sequ
 
 
 def _of_warp(sides: Sides, box: Sequence[int]) -> Box:
-    """What a warp takes of a box at once, in the order of the outputs."""
+    """The part of a box that a warp writes at once."""
     left, found = WARP * sides.groups[0], list[int]()
     for side in box:
         found.append(min(side, left))

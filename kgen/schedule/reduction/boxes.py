@@ -132,8 +132,8 @@ def seconds_of_boxes(facts: RowFacts, choice: Choice) -> float:
 
 
 def box_seconds(facts: RowFacts, choice: Choice) -> float:
-    """The same beside other kernels: by the rates that columns of gathered elements are predicted with, which copies of
-    single bytes take as well (*Boxes beside chunks*).
+    """The same beside other kernels: longer, as for columns of gathered elements; but not where elements are single
+    bytes, whose copies take longer than predicted, too (*Boxes beside chunks*).
     """
     narrow = any(facts.itemsizes[i] == 1 for i in facts.reads)
     slower = 1 if narrow else facts.tuning.columns.slower_apart

@@ -56,14 +56,14 @@ class ColumnWay:
 
 
 def column_seconds(facts: RowFacts, choice: Choice) -> float:
-    """Seconds of one launch, as predicted; of what lies apart, longer than :func:`plain_seconds`."""
+    """Seconds of one launch, as predicted: :func:`plain_seconds`, and more where operands lie apart."""
     assert isinstance(choice.schedule, ColumnSchedule)
     apart = choice.schedule.chunk or any(choice.schedule.accesses[i].kind == "gather" for i in facts.reads)
     return (facts.tuning.columns.slower_apart if apart else 1) * plain_seconds(facts, choice)
 
 
 def plain_seconds(facts: RowFacts, choice: Choice) -> float:
-    """Seconds of one launch, by what it moves and computes."""
+    """The same by what it moves and computes alone, wherever operands lie."""
     there = facts if choice.space is facts.space else replace(facts, space=choice.space)
     return predict(columns_walk(there, choice), facts.tuning.chunk_costs)
 
