@@ -9,7 +9,7 @@ import pytest
 import kgen
 from kgen.runtime.cuda.driver import probe
 from tests.forced import forced
-from tests.reductions.bits.ways import tiles
+from tests.reductions.bits.column_ways import tiles
 
 pytestmark = [
     pytest.mark.gpu,

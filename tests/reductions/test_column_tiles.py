@@ -11,7 +11,8 @@ import pytest
 
 import kgen
 from tests.forced import AS_MANY, Tuned, both, forced
-from tests.reductions.bits.ways import run_every_way, tiles
+from tests.reductions.bits.column_ways import tiles
+from tests.reductions.bits.ways import run_every_way
 
 #: Shapes, the axes that are reduced, and the order of the axes in memory of the second operand, the slowest first.
 CASES = (

@@ -12,6 +12,9 @@ from tests.forced import AS_MANY, Tuned, both, forced
 #: Elements of a row that a thread keeps at most, where that is forced: what compiles in reasonable time.
 MOST_KEPT = 64
 
+#: Rows are walked by the threads that share them, and where they lie.
+BY_ROWS = ("row_reduce",)
+
 Patches = Mapping[str, object]  #: where something is looked up, and what is found there instead
 
 

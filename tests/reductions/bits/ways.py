@@ -23,26 +23,22 @@ from kgen.partition.reduction_step import ReductionStep
 from kgen.partition.stored import stored_value
 from kgen.schedule.facts import Choice
 from kgen.schedule.reduction import peel, rows
-from kgen.schedule.reduction.column_mapping import ColumnMapping, usual_mapping
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.orders import copies
-from kgen.schedule.reduction.resident_mapping import ResidentDemand, ResidentMapping
 from kgen.schedule.reduction.schedule import RowSchedule
 from kgen.schedule.reduction.thread_mapping import ThreadMapping, one_row_mapping
 from kgen.schedule.reduction.traversal import RowTraversal
 from tests.forced import Tuned
 from tests.fuzz.batch import Batch, Collected, collecting, running
 
-from .way import MOST_KEPT, Patches, Way
+from .column_ways import across, apart, in_boxes, kept, kept_in_boxes, narrow, tiles
+from .way import BY_ROWS, MOST_KEPT, Patches, Way
 
 
 def _none(*_: Any, **__: Any) -> None:
     return None
 
 
-#: Rows are walked by the threads that share them, and where they lie.
-_BY_ROWS = ("row_reduce",)
-_BY_COLUMNS = ("column_reduce", "column_resident", "row_reduce")
 _UNSTAGED: Tuned = {"staging": {"longest": 0, "longest_across": 0}}
 
 
@@ -73,7 +69,7 @@ def _rows(name: str, threads: int, more: Patches | None = None, *, held: bool, c
     """``more``: patches; ``tuning``: numbers of ``Tuning.rows``."""
     sharing = {"kgen.schedule.reduction.rows.row_mapping": _sharing(threads, held=held, cluster=cluster)}
     arch = 90 if cluster > 1 else 0
-    return Way(name, {**sharing, **(more or {})}, arch, {**_UNSTAGED, "rows": tuning}, _BY_ROWS)
+    return Way(name, {**sharing, **(more or {})}, arch, {**_UNSTAGED, "rows": tuning}, BY_ROWS)
 
 
 # --- how operands move along rows ------------------------------------------------------------------------------
@@ -109,7 +105,7 @@ def _one_of(name: str, number: int, wanted: Callable[[RowSchedule], bool]) -> Wa
         return found[number % len(found)] if found else usual
 
     patches = {"kgen.schedule.reduction.row_orders._cheapest": cheapest}
-    return Way(f"{name}, {number}", patches, tuning={**_UNSTAGED, "traffic": {"slow": 0}}, only=_BY_ROWS)
+    return Way(f"{name}, {number}", patches, tuning={**_UNSTAGED, "traffic": {"slow": 0}}, only=BY_ROWS)
 
 
 def _tiles_of_rows(number: int) -> Way:
@@ -120,135 +116,6 @@ def _tiles_of_rows(number: int) -> Way:
 def _dense_rows_staged(number: int) -> Way:
     """Dense rows are staged, by several numbers of threads a row; others are read in place."""
     return _one_of("dense rows staged", number, lambda schedule: schedule.stages)
-
-
-# --- columns ---------------------------------------------------------------------------------------------------
-
-
-def _as_it_is(facts: RowFacts, group: int, usual: Choice) -> Choice:
-    return usual
-
-
-_AS_IS: Patches = {f"kgen.schedule.reduction.columns.{search}": _as_it_is for search in ("_fastest", "fastest_tiles")}
-
-
-def _across(lanes: int, *, split: bool = False, chunk: int = 0) -> Way:
-    """Threads go across rows that are consecutive in memory."""
-
-    def shape(columns: Any) -> ColumnMapping:
-        threads = columns.tuning.block // lanes
-        each = max(1, -(-columns.facts.width // threads))
-        if threads == 1 and 1 < each <= 5:
-            return ColumnMapping(lanes, 1, each, False, False, True, chunk)
-        vectors = min(4, 1 << (each.bit_length() - 1))
-        shared = split and threads >= max(columns.group, 2)
-        return ColumnMapping(lanes, threads, vectors, each >= 2 * vectors, shared, chunk=chunk)
-
-    name = f"columns, {lanes} across{f' in chunks of {chunk}' if chunk else ''}{', several blocks' if split else ''}"
-    tuning = {"columns": {"fewest": 1}}
-    patches = {**_AS_IS, "kgen.schedule.reduction.columns.usual_mapping": shape}
-    return Way(name, patches, tuning=tuning, only=_BY_COLUMNS)
-
-
-def _apart(most: int) -> Way:
-    """Threads take short columns alone, several each, which are not neighbours."""
-
-    def alone(columns: Any) -> ColumnMapping:
-        width = columns.facts.width
-        if width > MOST_KEPT:
-            return usual_mapping(columns)
-        return ColumnMapping(columns.tuning.block, 1, max(1, width), False, False, at_once=width > 1)
-
-    columns = {"moved_bytes": 1 << 20, "most_apart": most, "widest_beside_apart": 16, "most_idle": 1, "enough_waves": 0}
-    patches = {**_AS_IS, "kgen.schedule.reduction.columns.usual_mapping": alone}
-    tuning = {"columns": {"fewest": 1, "most_in_flight": 64, "whole_bytes": 1 << 12, **columns}}
-    return Way(f"columns apart, {most} a thread", patches, tuning=tuning, only=_BY_COLUMNS)
-
-
-def tiles(lanes: int, run: int, *, split: bool) -> Way:
-    """The same, where some operand is consecutive down columns: threads take ``run`` elements of each at once."""
-
-    def shape(columns: Any, run: int) -> ColumnMapping:
-        threads = columns.tuning.block // lanes
-        return ColumnMapping(lanes, threads, run, True, split and threads >= max(columns.group, 2), tiled=True)
-
-    name = f"tiles, {lanes} across, runs of {run}{', several blocks' if split else ''}"
-    tuning = {"columns": {"fewest": 1}, "column_tiles": {"run_bytes": 8 * run, "kept_bytes": 1 << 20}}
-    patches = {**_AS_IS, "kgen.schedule.reduction.columns.tiled_mapping": shape}
-    return Way(name, patches, tuning=tuning, only=_BY_COLUMNS)
-
-
-def _as_columns(facts: RowFacts) -> RowFacts:
-    """In place of a choice that no box is compared with."""
-    return facts
-
-
-def _one_box(number: int) -> Callable[..., tuple[float, Choice] | None]:
-    """One of several boxes."""
-
-    def one(found: Iterable[Choice], *_: Any) -> tuple[float, Choice] | None:
-        choices = list(found)
-        return (0.0, choices[11 * number % len(choices)]) if choices else None
-
-    return one
-
-
-def _in_boxes(number: int) -> Way:
-    """Operands that are consecutive along a second kept dimension go through shared memory."""
-    boxes = {"fewest_threads": 32, "most_threads": 128, "shortest": 2}
-    patches = {
-        "kgen.schedule.reduction.column_boxes.fastest": _one_box(number),
-        "kgen.schedule.reduction.column_boxes.down_columns": _as_columns,
-        "kgen.schedule.reduction.column_boxes._is_faster": lambda *_: True,
-    }
-    return Way(
-        f"boxes of columns, {number}", patches, tuning={"column_boxes": boxes}, only=("column_boxes", *_BY_COLUMNS)
-    )
-
-
-def _kept_in_boxes(number: int) -> Way:
-    """The same for chains of reductions, whose elements threads keep; also of what is consecutive down columns."""
-    module, boxes = "kgen.schedule.reduction.resident_boxes", {"fewest_threads": 32, "most_threads": 128}
-    patches = {
-        f"{module}.fastest": _one_box(number),
-        f"{module}.row_seconds": lambda *_: 1e9,
-    }
-    return Way(
-        f"boxes of columns kept, {number}",
-        patches,
-        tuning={"resident_boxes": boxes},
-        only=("resident_boxes", *_BY_ROWS),
-    )
-
-
-def _narrow(name: str, **tuning: int) -> Way:
-    """Vectors go across rows of columns that lie side by side without gaps."""
-    return Way(f"narrow columns{name}", tuning={"narrow_columns": {"most": 64, "block": 64, **tuning}})
-
-
-def _as_mapped(facts: RowFacts, columns: ResidentDemand, usual: ResidentMapping, *_: Any) -> ResidentMapping:
-    return usual
-
-
-def _kept(lanes: int, threads: int) -> Way:
-    """The same, for chains of reductions; their elements stay in registers."""
-
-    def share(columns: ResidentDemand) -> ResidentMapping | None:
-        group, states = columns.group, columns.states
-        while group > 1 and group * states * lanes * threads > 32 << 10:
-            group //= 2
-        vectors = -(-columns.height // threads)
-        fits = vectors * group <= MOST_KEPT and group * states * lanes * threads <= 32 << 10
-        return ResidentMapping(group, lanes, threads, vectors) if fits else None
-
-    return Way(
-        f"columns kept, {lanes} across, {threads} share",
-        {
-            "kgen.schedule.reduction.resident_columns.map_columns": share,
-            "kgen.schedule.reduction.resident_columns.fastest_mapping": _as_mapped,
-        },
-        only=("column_resident", "row_reduce"),
-    )
 
 
 # --- how a program is cut --------------------------------------------------------------------------------------
@@ -319,22 +186,22 @@ WAYS: tuple[Way, ...] = (
     *(_rows(f"held by {n}, in one step", n, _ONE_STEP, held=True) for n in (8, 32, 128)),
     *(_tiles_of_rows(n) for n in (0, 3, 7)),
     *(_dense_rows_staged(n) for n in (0, 3)),
-    Way("staged", tuning=_STAGED, only=_BY_ROWS),
+    Way("staged", tuning=_STAGED, only=BY_ROWS),
     _rows("split", 32, held=False, **_SPLIT),
     _rows("split, peeled", 64, held=False, **_SPLIT, **_PEELED),
-    *(_across(n) for n in (4, 32, 256)),
-    *(_across(n, chunk=c) for n, c in ((32, 8), (256, 2))),
-    *(_across(n, split=True) for n in (8, 32)),
-    _across(16, split=True, chunk=4),
-    *(_apart(n) for n in (2, 8)),
+    *(across(n) for n in (4, 32, 256)),
+    *(across(n, chunk=c) for n, c in ((32, 8), (256, 2))),
+    *(across(n, split=True) for n in (8, 32)),
+    across(16, split=True, chunk=4),
+    *(apart(n) for n in (2, 8)),
     *(tiles(*n, split=False) for n in ((4, 1), (16, 2), (64, 4))),
     tiles(8, 4, split=True),
-    *(_in_boxes(n) for n in (0, 2, 5)),
-    *(_kept_in_boxes(n) for n in (0, 1, 3, 5)),
-    _narrow("", batches_of_blocks=1 << 40),
-    _narrow(", several blocks", batches_of_blocks=0),
-    _narrow(", one element a vector", state_bytes=32, batches_of_blocks=1 << 40),
-    *(_kept(*n) for n in ((1, 64), (2, 32), (8, 32), (16, 8), (64, 2), (64, 1))),
+    *(in_boxes(n) for n in (0, 2, 5)),
+    *(kept_in_boxes(n) for n in (0, 1, 3, 5)),
+    narrow("", batches_of_blocks=1 << 40),
+    narrow(", several blocks", batches_of_blocks=0),
+    narrow(", one element a vector", state_bytes=32, batches_of_blocks=1 << 40),
+    *(kept(*n) for n in ((1, 64), (2, 32), (8, 32), (16, 8), (64, 2), (64, 1))),
     *(_rows(f"held by {c} blocks of {n}", n, held=True, cluster=c) for c, n in ((2, 128), (8, 128), (4, 512))),
     *(
         _rows(f"held by {c} blocks of {n}, in one step", n, _ONE_STEP, held=True, cluster=c)
