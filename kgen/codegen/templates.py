@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -81,4 +82,15 @@ def over(loader: BaseLoader) -> Environment:
     )
     # `{% if text is naming("x") %}`: whether generated text uses a name, which is declared only then.
     made.tests["naming"] = lambda text, name: re.search(rf"\b{name}\b", text) is not None
+    made.filters["used_by"] = used_by
     return made
+
+
+def used_by(lines: Sequence[str], text: str) -> list[str]:
+    """The declarations, one a line, whose names generated text uses, or a later one of these."""
+    found: list[str] = []
+    for line in reversed(lines):
+        name = line.partition(" = ")[0].split()[-1]
+        if re.search(rf"\b{name}\b", "\n".join((text, *found))):
+            found.insert(0, line)
+    return found

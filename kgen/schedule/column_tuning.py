@@ -167,8 +167,10 @@ class ColumnBoxes:
     #: Requests to L2 a second, each for a part of a line or a whole one.
     requests: float = 1.6e11
     #: Boxes take the place of chunks of columns, some operand of which has single bytes that these read one by one,
-    #: where they are predicted to take less than so many times as long (*Boxes beside chunks*).
+    #: where they are predicted to take less than so many times as long, if what follows down a column is so many bytes
+    #: away (*Boxes beside chunks*).
     slower_bytes: float = 1.54
+    page_bytes: int = 4096
     #: Elements of the shortest columns that go through boxes (of 2 and 3 elements 1.3 to 1.6 times the time).
     shortest: int = 16
 

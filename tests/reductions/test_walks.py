@@ -74,3 +74,23 @@ def test_results(width: int, axis: int) -> None:
     total, at = kgen.jit(f"total = sum(a / b, axis={axis})\nat = argmax(a / b, axis={axis})")(a, b)
     assert np.array_equal(total, (a / b).sum(axis=axis))
     assert np.array_equal(at, (a / b).argmax(axis=axis))
+
+
+@pytest.mark.parametrize("end", [0, 1, 1025])
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_what_elements_share(end: int, dimensions: int) -> None:
+    """What a row shares is read once; what the elements of a group share, and places, are those of each group."""
+    chosen = np.random.default_rng(end)
+    shape = (3, 7, 10240 + end) if dimensions == 2 else (3, 70000 + end)
+    reduced = tuple(range(1, len(shape)))
+    a: Any = chosen.integers(-8, 8, shape).astype(np.float32)
+    b: Any = np.broadcast_to(2.0 ** chosen.integers(-2, 2, (*shape[:-1], 1)).astype(np.float32), shape)
+    text = f"total = sum(a / b + index(-1) % 5 * index(-2), axis={reduced})\nplace = argmax(a / b, axis={reduced[-1]})"
+    kernel = kgen.jit(text, device="cpu")
+    source = kernel.source(a, b, arch="sm_90")
+    loops = [loop for loop in _loops(bare(source)) if "keep_loads_above();" in loop]
+    assert [("b_row[" in loop, " r0 =" in loop) for loop in loops] == [(dimensions == 2, dimensions == 2)]
+    before, last = np.indices(shape)[-2:]
+    total, place = kernel(a, b)
+    assert np.array_equal(total, (a / b + last % 5 * before).sum(axis=reduced))
+    assert np.array_equal(place, (a / b).argmax(axis=-1))

@@ -88,11 +88,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What a thread that walks a row loads ahead of its work on ``count`` groups: into arrays that are ``declared``."""
+    """What a thread that walks a row loads ahead of its work on ``count`` groups: into arrays that are ``declared``.
+
+    ``shared``: what all elements of the row share, which is read once.
+    """
 
     count: int
     declared: tuple[Declared, ...]
     loads: tuple[Read, ...]
+    shared: tuple[Read, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,10 @@ class Operands:
         """Whether a group has one element of an operand."""
         return self.planned(access).kind in ("row", "column")
 
+    def is_of_row(self, access: int) -> bool:
+        """Whether all elements of a row share an element."""
+        return self.planned(access).kind == "column" and self.schedule.reduced == 1
+
     def is_sum(self, access: int) -> bool:
         """Whether an access stores the sums of a block's rows."""
         return self.step.accesses[access].operand in self.step.sums

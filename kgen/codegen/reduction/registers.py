@@ -90,8 +90,12 @@ class Registers:
 
     def group(self, access: int) -> str:
         """The name of a group; of register-resident groups, that of the current one."""
-        several = (access in self.resident and self.operands.schedule.vectors > 1) or self.batch > 0
+        several = (access in self.resident and self.operands.schedule.vectors > 1) or self.in_batch(access)
         return f"{self.name(access)}{'[v]' if several else ''}"
+
+    def in_batch(self, access: int) -> bool:
+        """Whether several groups are loaded at once."""
+        return self.batch > 0 and not self.operands.is_of_row(access)
 
     def element(self, access: int) -> str:
         """An element, at ``j`` of its group."""
@@ -123,7 +127,7 @@ class Registers:
     def read(self, access: int) -> Read:
         """The load of a group, into registers that are declared before (``resident``) or new ones."""
         operands, schedule, base = self.operands, self.operands.schedule, self.places.base_of(access)
-        name, resident = self.group(access), access in self.resident or self.batch > 0
+        name, resident = self.group(access), access in self.resident or self.in_batch(access)
         if schedule.group == 1 or operands.is_one(access):
             c_type = "" if resident else operands.type_of(access)
             return Read(name, c_type, f"{base}[{self.places.along(access, '')}]")
@@ -183,7 +187,9 @@ class Registers:
         """What is loaded ahead of the work on several groups of a row."""
         if not self.batch or not accesses:
             return None
-        return Batch(self.batch, tuple(map(self.declared, accesses)), tuple(map(self.read, accesses)))
+        own = [access for access in accesses if self.in_batch(access)]
+        shared = [self.read(access) for access in accesses if not self.in_batch(access)]
+        return Batch(self.batch, tuple(map(self.declared, own)), tuple(map(self.read, own)), tuple(shared))
 
     def block_bytes(self, access: int, group: int) -> int:
         """The bytes of an aligned block by which groups of a shifted operand are loaded."""

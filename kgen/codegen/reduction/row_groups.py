@@ -43,16 +43,12 @@ def resident_accesses(schedule: RowSchedule) -> set[int]:
 
 def walked_at_once(facts: Facts, parts: Parts, gathered: GatheredRows) -> int:
     """Groups of a row that a thread which walks it loads at once: where elements take divisions or functions, whose
-    branches would keep each load behind the work on what was loaded before; else 0.  Not where all elements of a row
-    share an operand: the compiler then computes what depends on it alone once.  Nor where more than loads needs the
-    coordinates of elements in rows of several dimensions."""
+    branches would keep each load behind the work on what was loaded before; else 0."""
     schedule, tuning, ops = facts.schedule, facts.schedule.target.tuning.rows, facts.step.graph.ops
-    counts = not is_plain(facts.step) or any(op.name == "index" for op in ops)
-    apart = (schedule.reduced > 1 and counts) or any(t.kind == "column" for t in schedule.accesses)
     branches = any(parts.varies[n] and op.name in BRANCHING for n, op in enumerate(ops))
-    if schedule.vectors or gathered.labels or apart or not branches:
-        return 0
     count, registers = tuning.walked_at_once, _registers(facts)
+    if schedule.vectors or gathered.labels or not (branches and registers):
+        return 0
     while count > 1 and count * registers > tuning.walked_bytes:
         count //= 2
     return count
@@ -61,11 +57,12 @@ def walked_at_once(facts: Facts, parts: Parts, gathered: GatheredRows) -> int:
 def _registers(facts: Facts) -> int:
     """Bytes of registers that a group takes: elements that are loaded alone take one each, and the arithmetic on
     float64 takes as many again."""
-    schedule, step, found = facts.schedule, facts.step, 0
-    for access, planned in zip(step.accesses, schedule.accesses, strict=True):
+    operands, step, found = facts.operands(), facts.step, 0
+    for i, access in enumerate(step.accesses):
         dtype = step.graph.operands[access.operand].dtype
-        each = dtype.size if planned.is_vectorised else max(dtype.size, WORD)
-        found += schedule.group * each * (2 if dtype is FLOAT64 else 1) if access.reads else 0
+        each = dtype.size if operands.planned(i).is_vectorised else max(dtype.size, WORD)
+        several = access.reads and not operands.is_of_row(i)
+        found += facts.schedule.group * each * (2 if dtype is FLOAT64 else 1) if several else 0
     return found
 
 

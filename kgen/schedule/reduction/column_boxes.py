@@ -57,9 +57,19 @@ def _is_faster(facts: RowFacts, seconds: float, usual: Choice) -> bool:
     if schedule.split:
         return False
     limit = _usual_seconds(facts, usual, schedule)
-    if schedule.chunk and any(facts.itemsizes[i] == 1 for i in facts.reads):
+    if _reads_bytes_singly(facts, usual, schedule):
         limit = max(limit, facts.tuning.column_boxes.slower_bytes * plain_seconds(facts, usual))
     return seconds < limit
+
+
+def _reads_bytes_singly(facts: RowFacts, usual: Choice, schedule: ColumnSchedule) -> bool:
+    """Whether chunks of columns read bytes one by one, and the next element of a column is in another page of memory,
+    of these or of what is gathered.
+    """
+    narrow = {i for i in facts.reads if facts.itemsizes[i] == 1}
+    gathered = {i for i in facts.reads if schedule.accesses[i].kind == "gather"}
+    steps = (abs(usual.space.strides[i][0]) * facts.itemsizes[i] for i in narrow | gathered)
+    return schedule.chunk > 0 and bool(narrow) and max(steps) >= facts.tuning.column_boxes.page_bytes
 
 
 def _usual_seconds(facts: RowFacts, usual: Choice, schedule: ColumnSchedule) -> float:
