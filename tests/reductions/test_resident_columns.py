@@ -253,6 +253,19 @@ def test_pieces_are_read_as_runs(beside: int, dtype: str) -> None:
     assert np.array_equal(kernel(x, y), z - z.max(1, keepdims=True))
 
 
+@pytest.mark.parametrize(("wide", "template"), [(8, "column_resident"), (16, "column_resident"), (17, "column_reduce")])
+def test_pieces_of_wider_arrays(wide: int, template: str) -> None:
+    """Also where an operand has as many columns again that are not used."""
+    text = "let z = cast<float>(x) + y\nout = z - max(z, axis=1, keepdims=true)"
+    kernel = kgen.jit(text, device="cpu")
+    many = kgen.spec((3000, 1000, 8), "int8", (1000 * wide, wide, 1))
+    assert kernel.explain(many, kgen.spec((3000, 1000, 8), "f32")).steps[0].schedule["template"] == template
+    x = np.random.default_rng(wide).integers(-8, 9, (300, 700, wide)).astype(np.int8)[..., :8]
+    y = np.ascontiguousarray(x[::-1]).astype(np.float32)
+    z = x.astype(np.float32) + y
+    assert np.array_equal(kernel(x, y), z - z.max(1, keepdims=True))
+
+
 @pytest.mark.parametrize(
     ("dtype", "arch"),
     [

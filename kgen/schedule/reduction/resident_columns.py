@@ -110,6 +110,7 @@ def _demand(facts: RowFacts) -> ResidentDemand:
     smallest = min(facts.itemsizes[i] for i in whole)
     tuning, beside = facts.tuning.resident_columns, facts.space.shape[facts.reduced]
     few = facts.reduced == 1 and beside <= tuning.most_of_piece and facts.width > tuning.short and not facts.is_few
+    near = all(beside <= abs(facts.step_along(i, 0)) <= tuning.gaps_of_piece * beside for i in whole)
     return ResidentDemand(
         facts.width,
         widest_group(facts, whole),
@@ -118,7 +119,7 @@ def _demand(facts: RowFacts) -> ResidentDemand:
         facts.state_bytes,
         ragged,
         facts.tuning,
-        beside if few and all(abs(facts.step_along(i, 0)) == beside for i in whole) else 0,
+        beside if few and near else 0,
     )
 
 
