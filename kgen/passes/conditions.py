@@ -10,16 +10,17 @@ from kgen.ir.graph import Op
 Range = tuple[float, float] | None
 
 #: The same comparison with its sides exchanged, and the comparison that holds where it does not.
-_EXCHANGED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
-_OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
+_EXCHANGED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
+_OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq"}
 
 
 def ranges_where(ops: Sequence[Op], known: Sequence[Range], condition: int, holds: bool) -> Mapping[int, Range]:
     """The ranges of the integers that a comparison tells about, where it holds or does not.  ``known``: of every op."""
     op, found = ops[condition], dict[int, Range]()
-    if op.name not in _OPPOSITE:
+    name = op.name if holds else _OPPOSITE.get(op.name)
+    if name not in _EXCHANGED:
         return found
-    name, (left, right) = op.name if holds else _OPPOSITE[op.name], op.args
+    left, right = op.args
     for a, b, compared in ((left, right, name), (right, left, _EXCHANGED[name])):
         own, other = known[a], known[b]
         if ops[a].dtype.is_int and own is not None and other is not None:
@@ -30,9 +31,11 @@ def ranges_where(ops: Sequence[Op], known: Sequence[Range], condition: int, hold
 
 
 def _compared(own: tuple[float, float], name: str, other: tuple[float, float]) -> tuple[float, float]:
-    """The integers of a range that are less than one of the other, or greater."""
+    """The integers of a range that are less than one of the other, or greater, or equal to one."""
     least, greatest = own
     match name:
+        case "eq":
+            return max(least, other[0]), min(greatest, other[1])
         case "lt":
             return least, min(greatest, other[1] - 1)
         case "le":

@@ -146,9 +146,18 @@ def _narrowed(op: Op, args: Sequence[Range]) -> Range:
             return _comparison(op, args)
         case "and" | "or" | "not" if op.dtype.is_bool:
             return _logic(op.name, args)
+        case "floordiv" if op.dtype.is_float:
+            return _by_infinity(*args)
         case name if op.dtype.is_int:
             return _integers(op.dtype, name, args)
     return None
+
+
+def _by_infinity(of: Range, by: Range) -> Range:
+    """A finite value divided by infinity, and rounded down: -1 if it is negative, else 0."""
+    if of is None or by != (math.inf, math.inf) or not all(map(math.isfinite, of)):
+        return None
+    return -1 if of[0] < 0 else 0, -1 if of[1] < 0 else 0
 
 
 def _integers(dtype: DType, name: str, args: Sequence[Range]) -> Range:
