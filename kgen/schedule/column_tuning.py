@@ -124,6 +124,9 @@ class ColumnTiles:
     #: Bytes of neighbouring columns that a block reads at once, as in :class:`Columns`: with fewer, its threads go
     #: further down each column (dot products of float32 1.04, 0.96 with 256; of float64 1.06, 0.79).
     across_bytes: int = 128
+    #: Threads of a block, at least: of short columns more go across (maxima of 16 float64 beside bytes in another
+    #: order, 496,186 blocks of 16 threads, 636 us; a device begins 820 blocks a microsecond).
+    fewest_threads: int = 64
     #: Bytes of a column that a thread reads at once: of the widest transposed operand, one sector of memory.
     run_bytes: int = 32
     #: Other tiles are taken where they are predicted to take less than this fraction of the time.

@@ -190,3 +190,12 @@ def test_one_column_a_thread() -> None:
     for part in ("const auto b_vec = ", "b_vec.at[u]", "a_in[u]"):
         assert part in text
     assert not re.search(r"j < 1;|\[1\]", text.split("// --- Host code")[0])
+
+
+def test_short_columns_fill_blocks() -> None:
+    """Where one thread has all of a column, more columns go across than one line of memory has."""
+    a, b = kgen.spec((160000, 16, 49), "f64"), kgen.spec((160000, 16, 49), "u8", (16, 1, 160000 * 16))
+    (step,) = kgen.jit("out = max(a - b, axis=1)", device="cpu").explain(a, b).steps
+    assert "tiles: " in " ".join(step.reasons)
+    assert step.schedule["threads"] == 1
+    assert step.schedule["block"] >= 64

@@ -140,10 +140,12 @@ class ColumnDemand:
 
 def tiled_mapping(columns: ColumnDemand, run: int) -> ColumnMapping:
     """The thread mapping of columns where threads take runs of ``run`` elements."""
-    tuning = columns.tuning
-    most = max(1, columns.facts.tuning.column_tiles.across_bytes // columns.size)
+    tuning, tiles = columns.tuning, columns.facts.tuning.column_tiles
+    most = max(1, tiles.across_bytes // columns.size)
     lanes = min(columns.lanes_within(most), columns.across)
     threads = min(tuning.block // lanes, -(-columns.facts.width // run))
+    while lanes * threads < tiles.fewest_threads and 2 * lanes <= columns.groups:
+        lanes *= 2
     each = -(-columns.facts.width // threads)
     split = threads >= max(columns.group, 2) and each > 2 * run and columns.tiles(lanes) < tuning.split_blocks // 2
     return ColumnMapping(lanes, threads, run, True, split, tiled=True)
