@@ -94,3 +94,11 @@ def test_what_elements_share(end: int, dimensions: int) -> None:
     total, place = kernel(a, b)
     assert np.array_equal(total, (a / b + last % 5 * before).sum(axis=reduced))
     assert np.array_equal(place, (a / b).argmax(axis=-1))
+
+
+@pytest.mark.parametrize(("step", "dtype", "groups"), [(1, "u8", 4), (2, "u8", 2), (2, "f32", 4)])
+def test_groups_without_a_branch(step: int, dtype: str, groups: int) -> None:
+    """Fewer where elements lie apart: the compiler keeps how far each is from the first one in registers."""
+    a, b = kgen.spec((1 << 24,), dtype, (step,)), kgen.spec((1 << 24,), "f16" if dtype == "u8" else "f32")
+    source = kgen.jit("out = max(cast<float>(a) + cast<float>(b), axis=0)").source(a, b, arch="sm_90")
+    assert re.search(rf"#pragma unroll {groups}\n    for \(int i = first", source)

@@ -261,7 +261,8 @@ class Ahead:
 class RowsContext(ReductionHead):
     """A kernel that goes along rows, which are register-resident or walked in a loop.
 
-    ``group``: the elements of one access. ``vectors``: a thread's groups of a row in registers; 0 if it walks the row.
+    ``group``: the elements of one access. ``vectors``: a thread's groups of a row in registers; 0 if it walks the row,
+    ``unrolled`` groups at a time.
     ``end``: of a row; empty where every thread has all of its groups. ``checks_last``: only a thread's last group is
     checked against the row's end (``loads_check_all``: but all loads are). ``loads_across``: what is loaded before rows
     are staged. ``kept_loaded``: what is loaded in branches, and converted later. ``entries``: the number of states that
@@ -285,6 +286,7 @@ class RowsContext(ReductionHead):
     rows: int
     group: int
     vectors: int
+    unrolled: int
     cluster: int
     is_exact: bool
     split: bool

@@ -54,6 +54,15 @@ def walked_at_once(facts: Facts, parts: Parts, gathered: GatheredRows) -> int:
     return count
 
 
+def unrolled_groups(operands: Operands) -> int:
+    """Groups that a walk takes without a branch: fewer where elements are read one by one, because the compiler keeps
+    how far each is from the first one, in two registers."""
+    schedule, tuning = operands.schedule, operands.schedule.target.tuning.rows
+    apart = sum(not (operands.is_grouped(i) or operands.is_one(i)) for i in range(len(schedule.accesses)))
+    most = tuning.walked_apart // max(1, schedule.group * apart)
+    return max(1, min(tuning.walked_at_once, most))
+
+
 def _registers(facts: Facts) -> int:
     """Bytes of registers that a group takes: elements that are loaded alone take one each, and the arithmetic on
     float64 takes as many again."""

@@ -36,6 +36,7 @@ from kgen.codegen.reduction.row_groups import (
     row_width,
     start_of_group,
     stores_words,
+    unrolled_groups,
     walked_at_once,
 )
 from kgen.codegen.reduction.row_values import RowValues
@@ -193,6 +194,7 @@ class RowKernel:
             rows=schedule.rows,
             group=schedule.group,
             vectors=schedule.vectors,
+            unrolled=unrolled_groups(self.operands),
             cluster=schedule.cluster,
             is_exact=is_exact(schedule),
             is_64bit=schedule.index_bits == 64,
