@@ -181,8 +181,7 @@ class RowKernel:
         loads, load_coordinates = (*map(self.registers.read, resident), *self.gathered.loads()), uses.in_loop(schedule)
         across = self.loads_across()
         persistent, pointers, warps = self.persistent(), self.pointers(), schedule.row_threads // WARP
-        from_row = "" if schedule.anchor is None else "head + "
-        end = row_width(self.facts.schedule) if schedule.anchor is None else "end"
+        from_row, end = ("", row_width(schedule)) if schedule.anchor is None else ("head + ", "end")
         return RowsContext(
             template="reduction/row_reduce.cu.j2",
             name=self.facts.name,
