@@ -136,8 +136,8 @@ class Rows:
     #: float64 240 by 4, 217 by 2).
     walked_at_once: int = 4
     walked_bytes: int = 168
-    #: Elements that lie apart in these, or where the compiler unrolls a walk, at most (a maximum of 15.6 million bytes
-    #: at a step beside float16 spilled 26 registers with 32).
+    #: Elements that lie apart in the groups of a walk without a branch, at most (a maximum of 15.6 million bytes at a
+    #: step beside float16 37 us with 32, which spilled; 24).
     walked_apart: int = 16
     #: Twice as many walk longer rows (sums of 264 rows of 40000 bfloat16 6.5 us, 7.6 with 256; of one row 2.0, 2.7).
     longest_walk: int = 1 << 15
