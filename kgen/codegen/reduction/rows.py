@@ -316,10 +316,10 @@ class RowKernel:
         self.writer.helpers += [STORE_WORDS] if any(pack.by_words for pack in packs) else []
         edge = None if self.edges is None else self.edges.writes(function)
         call, divided = self.calls.call(function), self.divided(function, is_exact_division)
+        batch = self.registers.batched(reads_of(function))
         return Final(
             reads, packs, call, divided, edge, self.places.uses.in_loop(self.facts.schedule), is_exact_division,
-            tuple(map(self.registers.declared, late)), tuple(map(self.registers.read, late)),
-            self.registers.batched(reads_of(function)), copied,
+            tuple(map(self.registers.declared, late)), tuple(map(self.registers.read, late)), batch, copied,
         )  # fmt: skip
 
     def keep_late(self, reads: Iterable[int]) -> list[int]:
