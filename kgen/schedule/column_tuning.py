@@ -1,4 +1,4 @@
-"""Tuned numbers of kernels that reduce columns, as :mod:`kgen.schedule.tuning` has them for all others."""
+"""Tuned numbers of kernels that reduce columns: see :mod:`kgen.schedule.tuning`."""
 
 from __future__ import annotations
 

@@ -102,17 +102,3 @@ def test_groups_without_a_branch(step: int, dtype: str, groups: int) -> None:
     a, b = kgen.spec((1 << 24,), dtype, (step,)), kgen.spec((1 << 24,), "f16" if dtype == "u8" else "f32")
     source = kgen.jit("out = max(cast<float>(a) + cast<float>(b), axis=0)").source(a, b, arch="sm_90")
     assert re.search(rf"#pragma unroll {groups}\n    for \(int i = first", source)
-
-
-def test_outputs_of_rows_of_several_dimensions() -> None:
-    """Outputs of whole rows find what groups share by the coordinates of each group."""
-    chosen, shape = np.random.default_rng(0), (2, 5, 20000)
-    a: Any = np.broadcast_to(chosen.integers(0, 8, (2, 5, 1)).astype(np.uint8), shape)
-    b: Any = np.broadcast_to(2.0 ** chosen.integers(-2, 2, (2, 5, 1)).astype(np.float32), shape)
-    text = "let q = a / b\nmost = max(q, axis=(1, 2))\nleft = q - max(q, axis=(1, 2), keepdims=true)"
-    kernel = kgen.jit(text, device="cpu")
-    loops = [loop for loop in _loops(bare(kernel.source(a, b, arch="sm_90"))) if "keep_loads_above();" in loop]
-    assert [" r1 =" in loop for loop in loops] == [True, True]
-    most, left = kernel(a, b)
-    assert np.array_equal(most, (a / b).max((1, 2)))
-    assert np.array_equal(left, a / b - (a / b).max((1, 2), keepdims=True))

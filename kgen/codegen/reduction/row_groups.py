@@ -46,9 +46,10 @@ def walked_at_once(facts: Facts, parts: Parts, gathered: GatheredRows) -> int:
     branches would keep each load behind the work on what was loaded before; else 0."""
     schedule, tuning, ops = facts.schedule, facts.schedule.target.tuning.rows, facts.step.graph.ops
     branches = any(parts.varies[n] and op.name in BRANCHING for n, op in enumerate(ops))
-    count, registers = tuning.walked_at_once, _registers(facts)
-    if schedule.vectors or gathered.labels or not (branches and registers):
+    if schedule.vectors or gathered.labels or not branches:
         return 0
+    registers = _registers(facts)
+    count = tuning.walked_at_once if registers else 0
     while count > 1 and count * registers > tuning.walked_bytes:
         count //= 2
     return count

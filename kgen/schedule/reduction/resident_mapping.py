@@ -30,7 +30,8 @@ class ResidentDemand:
     ``group``: columns per vector.  ``sizes``: bytes of an element of each operand that is kept; ``smallest``: of any
     operand.  ``states``: bytes of the states of one column's reductions in a thread.  ``ragged``: whether runs of
     neighbouring columns may begin within a sector.  ``piece``: columns that lie side by side, where these are few and
-    long, and their next elements follow right behind them, so that threads down columns read on; else 0.
+    long, and their next elements follow right behind them or behind a gap of as many, so that threads down columns read
+    on; else 0.
     """
 
     height: int

@@ -73,6 +73,25 @@ def test_every_schedule_gives_the_same(width: int, layouts: tuple[str, str, str]
         assert_exact(text, arrays, found)
 
 
+@pytest.mark.parametrize("axes", ["-1", "(-2, -1)"])
+@pytest.mark.parametrize("layouts", [("one a row", "dense"), ("every other", "one a row"), ("one a row", "one a row")])
+def test_walks_that_load_ahead_give_the_same(layouts: tuple[str, str], axes: str) -> None:
+    """Divisions, beside what elements of a row share and at their places; quotients by powers of two are exact."""
+    shape, (first, second) = (3, 7, 1500), layouts
+    powers = np.exp2(laid(shape, "one a row" if second == "one a row" else "dense", "float32"))
+    divisors = np.broadcast_to(powers[..., :1], shape) if second == "one a row" else powers
+    arrays = {"a": laid(shape, first, "int8"), "b": divisors}
+    text = f"""let z = {{}}
+m = max(z, axis={axes}, keepdims=true)
+s = sum(z, axis={axes}, keepdims=true)
+left = z - m"""
+    programs = [(text.format(z), arrays) for z in ("a / b", "a / b + index(-1) % 5 * index(-2)")]
+    runs = run_every_way(programs, only=("as chosen", "read again", "one by one", "split", "held by 32"))
+    for (program, _), found in zip(programs, runs, strict=True):
+        assert any("read again" in run.name for run in found)
+        assert_exact(program, arrays, found)
+
+
 @pytest.mark.parametrize("shape", [(11, 37, 5), (5, 3, 21, 13)], ids=str)
 def test_tiles_of_rows_give_the_same(shape: tuple[int, ...]) -> None:
     """Operands are consecutive along different kept dimensions, none of which is a whole number of chunks."""
