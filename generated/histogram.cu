@@ -51,6 +51,20 @@ static __device__ __forceinline__ bool is_inside(long long place, long long exte
     return (unsigned long long)place < (unsigned long long)extent;
 }
 
+// Reads a group as 32-bit words.  The compiler would unpack the bytes of a vector load at once, and of sums of every
+// fourth signed one extend a wrong sign (CUDA 12.1 to 13.5, up to sm_90).
+template <typename T>
+static __device__ __forceinline__ T load_words(const void* from)
+{
+    struct alignas(alignof(T)) Words {
+        unsigned int at[sizeof(T) / 4];
+    };
+    const Words words = *reinterpret_cast<const Words*>(from);
+    T result;
+    memcpy(&result, &words, sizeof(T));
+    return result;
+}
+
 // One element: bins[cast<int>(picture)] += 1
 static __device__ __forceinline__ void
 histogram_element(const unsigned char picture_v, int* bins_ptr, const ArrayShape<1>& bins_shape)
@@ -81,7 +95,7 @@ histogram_bins_1d_256(const unsigned char* picture_ptr,
     const unsigned int whole_to = n / 16 * 16;  // whole groups lie up to here
     wait_for_earlier_kernels();
     for (unsigned int i = first; i < whole_to; i += gridDim.x * 8192u) {
-        const auto picture_vec = *reinterpret_cast<const Pack<unsigned char, 16, 16>*>(picture_ptr + i);
+        const auto picture_vec = load_words<Pack<unsigned char, 16, 16>>(picture_ptr + i);
         #pragma unroll
         for (int j = 0; j < 16; ++j) {
             histogram_element(picture_vec.at[j], bins_smem, bins_shape);

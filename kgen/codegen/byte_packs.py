@@ -1,10 +1,10 @@
-"""Groups of bytes that a kernel keeps in words, and takes elements out of as integers that become floats."""
+"""Groups of bytes that a kernel loads as words; of some it takes elements out as integers that become floats."""
 
 from __future__ import annotations
 
 from kgen.codegen.c_types import storage_type
 from kgen.codegen.helpers import BYTE_PACK
-from kgen.dtypes import FLOAT32, INT8, UINT8
+from kgen.dtypes import FLOAT32, INT8, UINT8, DType
 from kgen.ir.graph import IndexMap
 from kgen.partition.step import Step
 from kgen.schedule.schedule import Schedule
@@ -40,6 +40,19 @@ def byte_packs(step: Step, schedule: Schedule) -> frozenset[int]:
 def byte_movers(step: Step, schedule: Schedule) -> tuple[str, ...]:
     """The helper for these groups, if there are any."""
     return (BYTE_PACK,) if byte_packs(step, schedule) else ()
+
+
+#: Bytes of the smallest groups that are loaded as words.
+_FEWEST_BYTES = 8
+
+
+def are_words(dtype: DType, group: int, alignment: int) -> bool:
+    """Whether a group is loaded as words, by ``load_words``: groups of bytes, which then take fewer instructions.
+
+    Compilers from CUDA 12.1 to 13.5 do not extend the sign of sums of the first of each four bytes of a vector load of
+    16, for sm_90 and earlier: a fourth of the elements of ``a + b > 3`` was wrong (*Bytes of vector loads*).
+    """
+    return dtype.size == 1 and min(group, alignment) >= _FEWEST_BYTES
 
 
 def _is_byte(step: Step, access: int) -> bool:

@@ -76,7 +76,8 @@ class BoxWriter(BoxPlaces):
             call=call_lines(element, [self.argument(a, early) for a in element.arguments]),
             uses_index=bool(schedule.coordinates),
         )
-        return Written(context, parameters, helpers=(KEEP_LOADED,) if context.keeps else ())
+        kept = (KEEP_LOADED,) if context.keeps else ()
+        return Written(context, parameters, helpers=kept, movers=self.word_movers(*context.reads))
 
     def one(self, access: int) -> str:
         return f"{self.pointer(access)}[0]"
@@ -217,7 +218,9 @@ class BoxWriter(BoxPlaces):
             if is_group and (access.writes if written else access.reads):
                 label, type_ = self.labels[i], storage_type(self.operand(i).dtype)
                 name = names.vector(label, new=written and access.reads)
-                found.append(OperandContext(self.address(i, natural), type_, name, self.pack(i)))
+                by_words = self.loads_words(i, self.schedule.accesses[i].alignment)
+                place = self.address(i, natural)
+                found.append(OperandContext(place, type_, name, self.pack(i), by_words=by_words))
         return tuple(found)
 
     def is_packed(self, access: int) -> bool:

@@ -11,7 +11,8 @@ class OperandContext:
     """One operand, with the names that a kernel body uses.
 
     ``shifted``: whether groups are loaded as aligned blocks and shifted.  ``stride``: from one element of a group to
-    the next, where only the call knows it; ``start`` is then the name of the group's address.
+    the next, where only the call knows it; ``start`` is then the name of the group's address.  ``by_words``: whether
+    ``load_words`` loads groups.
     """
 
     pointer: str
@@ -21,6 +22,12 @@ class OperandContext:
     shifted: bool = False
     stride: str = ""
     start: str = ""
+    by_words: bool = False
+
+    @property
+    def access(self) -> str:
+        """The text of a group's load, up to its address."""
+        return f"load_words<{self.pack}>" if self.by_words else f"*reinterpret_cast<const {self.pack}*>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +130,8 @@ class KernelContext(KernelHead):
 class TransposedContext:
     """An operand that a tile kernel transposes in shared memory.
 
-    ``pack`` is the type of its loads, ``tile_pack`` the type in the tile.
+    ``pack`` is the type of its loads, ``tile_pack`` the type in the tile.  ``by_words``: whether ``load_words`` reads
+    groups from there.
     """
 
     name: str
@@ -134,6 +142,7 @@ class TransposedContext:
     tile: str
     value: str
     size: int
+    by_words: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from functools import cached_property
 from kgen.codegen import names
 from kgen.codegen.arguments import BY_NAME, Argument
 from kgen.codegen.bodies import LAYOUT_TYPES
-from kgen.codegen.byte_packs import byte_movers, pack_type
+from kgen.codegen.byte_packs import are_words, byte_movers, pack_type
 from kgen.codegen.context import LayoutContext
 from kgen.codegen.elementwise.context import (
     EitherContext,
@@ -206,7 +206,8 @@ class GroupWriter(ElementWriter):
                 pack = pack_type(self.step, self.schedule, number, alignment)
                 place = f"{self.pointer(number)} + {self.position(number, 'i')}"
                 run = (self.step_of(number), names.start(name)) if is_run else ("", "")
-                found.append(OperandContext(place, type_, vector, pack, planned.kind == "shifted", *run))
+                by_words = self.loads_words(number, alignment)
+                found.append(OperandContext(place, type_, vector, pack, planned.kind == "shifted", *run, by_words))
         return tuple(found)
 
     def runs(self, reads: Sequence[OperandContext]) -> tuple[OperandContext, ...]:
@@ -221,9 +222,11 @@ class GroupWriter(ElementWriter):
     def wide(self, number: int, wide: Interleaved) -> OperandContext:
         """The wide groups of interleaved accesses."""
         type_ = storage_type(self.operand(number).dtype)
-        pack = f"Pack<{type_}, {wide.step * self.schedule.group}, {wide.alignment}>"
+        count = wide.step * self.schedule.group
+        pack = f"Pack<{type_}, {count}, {wide.alignment}>"
         place = f"{self.pointer(number)} + {self.position(number, 'i')}{f' - {wide.phase}' if wide.phase else ''}"
-        return OperandContext(place, type_, names.wide(self.labels[number]), pack)
+        by_words = are_words(self.operand(number).dtype, count, wide.alignment)
+        return OperandContext(place, type_, names.wide(self.labels[number]), pack, by_words=by_words)
 
     def anchor(self, anchor: int) -> str:
         """The address of a row in the alignment anchor."""
@@ -255,8 +258,9 @@ class GroupWriter(ElementWriter):
     def movers(self) -> tuple[str, ...]:
         kinds = {t.kind for t in self.schedule.accesses} if self.schedule.group > 1 else set()
         found = tuple(mover for kind, mover in (("shifted", LOAD_UNALIGNED), ("run", LOAD_RUN)) if kind in kinds)
-        runs = (IS_RUN,) if self.runs(self.vectors(written=False)) else ()
-        own = (*runs, *found, *byte_movers(self.step, self.schedule))
+        reads = self.vectors(written=False)
+        runs = (IS_RUN,) if self.runs(reads) else ()
+        own = (*runs, *found, *byte_movers(self.step, self.schedule), *self.word_movers(*reads))
         return (*self.shared_movers(), *own, *movers_of(self.rows.values()))
 
     # --- the layout struct, and comments ------------------------------------------------------------

@@ -107,7 +107,8 @@ class LinearWriter(ElementWriter):
         )
         shifts = any(t.kind == "shifted" for t in schedule.accesses)
         movers = (LOAD_UNALIGNED,) if shifts else self.shared_movers()
-        return Written(context, parameters, movers=(*movers, *byte_movers(self.step, schedule)))
+        movers = (*movers, *byte_movers(self.step, schedule), *self.word_movers(*reads))
+        return Written(context, parameters, movers=movers)
 
     def call(self, mode: str, at: str) -> tuple[str, ...]:
         return self.call_element(
@@ -135,7 +136,8 @@ class LinearWriter(ElementWriter):
                 type_, label = storage_type(self.operand(i).dtype), self.labels[i]
                 name = names.vector(label, new=written and t.reads)
                 pack = pack_type(self.step, self.schedule, i, s.alignment)
-                found.append(OperandContext(self.pointer(i), type_, name, pack, s.kind == "shifted"))
+                by_words = self.loads_words(i, s.alignment)
+                found.append(OperandContext(self.pointer(i), type_, name, pack, s.kind == "shifted", by_words=by_words))
         return tuple(found)
 
     def argument(self, argument: Argument, mode: str, at: str) -> str:

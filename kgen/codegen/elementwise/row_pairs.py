@@ -57,7 +57,8 @@ class RowPairsWriter(RowsWriter):
             packed=self.call_element([self.argument(a, "(i + j)", packed=True) for a in self.element.arguments]),
             is_part=self.unit.is_part,
         )
-        return Written(context, parameters, movers=byte_movers(self.step, self.schedule))
+        movers = self.word_movers(*context.reads_each, *context.reads_once)
+        return Written(context, parameters, movers=(*byte_movers(self.step, self.schedule), *movers))
 
     def in_wide(self, wide: Interleaved) -> str:
         if wide.first not in self.schedule.alternating:

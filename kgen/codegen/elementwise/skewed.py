@@ -52,7 +52,7 @@ class SkewedWriter(TilesWriter):
                 packs = f"Pack<{type_}, {group}, 16>", f"Pack<{type_}, {group}, 8>"
                 found.append(
                     SkewedContext(
-                        name, self.pointer(number), *packs, f"{name}_in", f"{name}_tile", "", dtype.size,
+                        name, self.pointer(number), *packs, f"{name}_in", f"{name}_tile", "", dtype.size, False,
                         type_, place, before, PITCH, self.places(name),
                     )
                 )  # fmt: skip
@@ -65,7 +65,7 @@ class SkewedWriter(TilesWriter):
         return tuple(replace(t, pointer=f"{p} + ({at})") for t, (p, _, at) in zip(found, places, strict=True))
 
     def movers(self) -> tuple[str, ...]:
-        return ()
+        return self.word_movers(*self.vectors(written=False))
 
     def covered(self, note: str) -> list[str]:
         transposed = names.listed(self.by_kind("transposed"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
+from kgen.codegen.byte_packs import are_words
 from kgen.codegen.elementwise.context import EitherContext, TransposedContext
 from kgen.codegen.elementwise.groups import GroupWriter
 from kgen.codegen.family import Unit, Written
@@ -71,16 +72,27 @@ class TilesWriter(GroupWriter):
                 type_ = storage_type(self.operand(number).dtype)
                 place = f"{self.pointer(number)} + {self.position(number, 'p')}"
                 pack = f"Pack<{type_}, {group}, {planned.alignment}>"
-                in_tile = f"Pack<{type_}, {group}, {min(16, group * size)}>"
+                alignment = min(16, group * size)
+                in_tile = f"Pack<{type_}, {group}, {alignment}>"
                 found.append(
                     TransposedContext(
-                        name, place, pack, in_tile, f"{name}_in", f"{name}_tile", names.vector(name), size
+                        name,
+                        place,
+                        pack,
+                        in_tile,
+                        f"{name}_in",
+                        f"{name}_tile",
+                        names.vector(name),
+                        size,
+                        are_words(self.operand(number).dtype, group, alignment),
                     )
                 )
         return tuple(found)
 
     def movers(self) -> tuple[str, ...]:
-        return () if self.schedule.anchor is None else (FUNNEL_SHIFT_BLOCKS,)
+        in_tiles = () if self.schedule.anchor is not None else self.transposed()
+        shifts = () if self.schedule.anchor is None else (FUNNEL_SHIFT_BLOCKS,)
+        return (*shifts, *self.word_movers(*in_tiles, *self.vectors(written=False)))
 
     def covered(self, note: str) -> list[str]:
         transposed = names.listed([t.name for t in self.transposed()])

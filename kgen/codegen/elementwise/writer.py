@@ -8,12 +8,13 @@ from dataclasses import field
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
 from kgen.codegen.bodies import LAYOUT_TYPES, template_fields
+from kgen.codegen.byte_packs import are_words, byte_packs
 from kgen.codegen.c_types import index_types
 from kgen.codegen.context import FieldContext
 from kgen.codegen.element import Element
-from kgen.codegen.elementwise.context import EntryContext, OperandContext
+from kgen.codegen.elementwise.context import EntryContext, OperandContext, TransposedContext
 from kgen.codegen.family import Parameters, Unit, Written
-from kgen.codegen.helpers import FIND_COORDINATES, OFFSET_OF
+from kgen.codegen.helpers import FIND_COORDINATES, LOAD_WORDS, OFFSET_OF
 from kgen.codegen.kernels import Parameter
 from kgen.codegen.layouts import OFFSETS_32, access_labels, call_lines, filled, member, struct_fields
 from kgen.codegen.limits import check_parameters
@@ -135,6 +136,16 @@ class ElementWriter:
     def shared_movers(self) -> tuple[str, ...]:
         """The helpers of a function template."""
         return (FIND_COORDINATES, OFFSET_OF) if self.unit.is_generic and self.has_layout else ()
+
+    def loads_words(self, access: int, alignment: int) -> bool:
+        """Whether ``load_words`` reads groups of an operand from memory."""
+        if self.schedule.accesses[access].kind == "shifted" or access in byte_packs(self.step, self.schedule):
+            return False
+        return are_words(self.operand(access).dtype, self.schedule.group, alignment)
+
+    def word_movers(self, *read: OperandContext | TransposedContext) -> tuple[str, ...]:
+        """The helper that loads groups of bytes as words, if any of those that are read are."""
+        return (LOAD_WORDS,) if any(t.by_words for t in read) else ()
 
     @property
     def has_layout(self) -> bool:

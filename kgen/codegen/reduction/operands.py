@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kgen.codegen import names
+from kgen.codegen.byte_packs import are_words
 from kgen.codegen.helpers import LOAD_SHIFTED_RUN, LOAD_STREAMING, LOAD_WORDS
 from kgen.codegen.layouts import member
 from kgen.codegen.lines import sum_lines
@@ -92,7 +93,15 @@ class Operands:
         """The load of a run: by aligned blocks that hold it, or at its own address."""
         if access in self.blocks_of_runs and count == self.schedule.vectors:
             return f"{LOAD_SHIFTED_RUN}<{count}>({place}, 0 < number && number < layout.groups - 1)"
-        return f"*reinterpret_cast<const {self.run_pack(access, count)}*>({place})"
+        pack = self.run_pack(access, count)
+        if self.run_is_words(access, count):
+            return f"{LOAD_WORDS}<{pack}>({place})"
+        return f"*reinterpret_cast<const {pack}*>({place})"
+
+    def run_is_words(self, access: int, count: int) -> bool:
+        """Whether a run of ``count`` elements is loaded as words."""
+        planned = self.planned(access)
+        return planned.kind == "transposed" and are_words(self.operand(access).dtype, count, planned.alignment)
 
     @property
     def blocks_of_runs(self) -> tuple[int, ...]:
@@ -166,9 +175,11 @@ class Operands:
         """The helpers that load groups of these accesses."""
         schedule = self.schedule
         told = {*schedule.evict_last, *schedule.streaming}
+        words = any(map(self.by_words, {*accesses} - told))
+        runs = any(self.run_is_words(a, schedule.vectors) for a in {*accesses} - {*self.blocks_of_runs})
         return (
             *(("load_evict_last",) if schedule.evict_last else ()),
             *((LOAD_STREAMING,) if schedule.streaming else ()),
-            *((LOAD_WORDS,) if any(map(self.by_words, {*accesses} - told)) else ()),
+            *((LOAD_WORDS,) if words or runs else ()),
             *((LOAD_SHIFTED_RUN,) if {*accesses} & {*self.blocks_of_runs} else ()),
         )
