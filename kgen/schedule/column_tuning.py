@@ -131,6 +131,10 @@ class ColumnTiles:
     run_bytes: int = 32
     #: Other tiles are taken where they are predicted to take less than this fraction of the time.
     gain: float = 0.946
+    #: How much longer they take than predicted where neighbouring columns are few, beside rows of at most so many
+    #: elements (sums of 26 146 us, 64 along rows; 27 programs 0.93 of the time): *Rows beside tiles*.
+    slower_than_rows: float = 1.5
+    longest_of_rows: int = 512
     #: Elements of a column that a thread might read at once, where elements are few; 0: without tiles.
     few_runs: tuple[int, ...] = (0, 2, 4, 8, 16)
     #: Bytes of a thread's tile, of all operands.
@@ -169,6 +173,9 @@ class ColumnBoxes:
     barriers: float = 1.4
     #: Requests to L2 a second, each for a part of a line or a whole one.
     requests: float = 1.6e11
+    #: How much longer chunks of columns take than predicted, beside boxes (ten programs 0.89 of the time, mean of 668
+    #: of float16 353 us, 334; norm of 768 425, 323): *Boxes beside chunks*.
+    slower_chunks: float = 1.17
     #: Boxes take the place of chunks of columns, some operand of which has single bytes that these read one by one,
     #: where they are predicted to take less than so many times as long, if what follows down a column is so many bytes
     #: away (*Boxes beside chunks*).

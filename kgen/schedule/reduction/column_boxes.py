@@ -56,9 +56,10 @@ def _is_faster(facts: RowFacts, seconds: float, usual: Choice) -> bool:
     assert isinstance(schedule, ColumnSchedule)
     if schedule.split:
         return False
-    limit = _usual_seconds(facts, usual, schedule)
+    tuning = facts.tuning.column_boxes
+    limit = _usual_seconds(facts, usual, schedule) * (tuning.slower_chunks if schedule.chunk else 1)
     if _reads_bytes_singly(facts, usual, schedule):
-        limit = max(limit, facts.tuning.column_boxes.slower_bytes * plain_seconds(facts, usual))
+        limit = max(limit, tuning.slower_bytes * plain_seconds(facts, usual))
     return seconds < limit
 
 

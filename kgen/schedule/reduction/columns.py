@@ -33,6 +33,7 @@ from kgen.schedule.reduction.row_cost import row_seconds
 from kgen.schedule.reduction.row_orders import along_rows
 from kgen.schedule.reduction.schedule import ColumnSchedule
 from kgen.schedule.reduction.tile_search import fastest_tiles
+from kgen.schedule.schedule import Schedule
 from kgen.schedule.target import SECTOR
 
 
@@ -53,7 +54,8 @@ def down_columns(facts: RowFacts) -> Choice | None:
         return choice_of(facts, few.group, few_mapping(ColumnDemand(facts, few.group), few))
     if transposed:
         tiled = tiled_mapping(ColumnDemand(facts, group), run_length(facts, group, transposed))
-        return fastest_tiles(facts, group, _fastest(facts, group, choice_of(facts, group, tiled)))
+        tiles = fastest_tiles(facts, group, _fastest(facts, group, choice_of(facts, group, tiled)))
+        return None if _takes_longer_than_rows(facts, tiles) else tiles
     columns, beside = ColumnDemand(facts, group), operand_beside(facts) if facts.bounded else None
     if beside is None or columns.groups < columns.tuning.fewest_chunked:
         group = _stored_at_once(facts, group)
@@ -96,7 +98,7 @@ def _fastest(facts: RowFacts, group: int, usual: Choice) -> Choice:
     return _below(gain * taken, fastest_columns(facts, group, schedule)) or usual
 
 
-def _is_tiled(schedule: ColumnSchedule) -> bool:
+def _is_tiled(schedule: Schedule) -> bool:
     return any(planned.kind == "transposed" for planned in schedule.accesses)
 
 
@@ -131,7 +133,19 @@ def _instead_of_rows(facts: RowFacts) -> Choice | None:
         return None
     gain = 1 if pieces else tuning.gain_over_rows
     found = [choice for there, group in orders if (choice := fastest_columns(there, group)) is not None]
-    return _below(gain * taken, min(found, key=lambda choice: choice.seconds or inf, default=None))
+    fastest = min(found, key=lambda choice: choice.seconds or inf, default=None)
+    tiles = facts.tuning.column_tiles
+    if fastest is not None and _is_tiled(fastest.schedule) and facts.width <= tiles.longest_of_rows:
+        gain /= tiles.slower_than_rows
+    return _below(gain * taken, fastest)
+
+
+def _takes_longer_than_rows(facts: RowFacts, tiles: Choice) -> bool:
+    """Whether a kernel along rows is predicted to take less time than tiles, where results may depend on that (*Rows
+    beside tiles*)."""
+    if tiles.seconds is None or not facts.bounded or not facts.may_depend_on_rows:
+        return False
+    return row_seconds(facts, along_rows(facts), facts.tuning.gathered_rates) < tiles.seconds
 
 
 def _orders_across(facts: RowFacts) -> list[tuple[RowFacts, int]]:

@@ -27,17 +27,22 @@ _RUNS = (16, 8, 4)
 
 def fastest_tiles(facts: RowFacts, widest: int, usual: Choice) -> Choice:
     """``usual``, or the tiles that are predicted to take less time.  ``widest``: columns of a tile, at most."""
-    schedule = usual.schedule
-    assert isinstance(schedule, ColumnSchedule)
-    if schedule.split or schedule.chunk or not facts.bounded:
+    if not facts.bounded or not _is_predicted(usual):
         return usual
     alike = replace(facts, space=coarse(facts.space))
     groups = (widest >> n for n in range(widest.bit_length()))
     tiles = ((group, mapping) for group in groups for mapping in _tiles(facts, ColumnDemand(alike, group)))
     ways = (choice_of(facts, group, mapping) for group, mapping in tiles)
-    limit = facts.tuning.column_tiles.gain * _seconds(facts, usual)
-    found = fastest(ways, lambda choice: _seconds(facts, choice), limit)
-    return usual if found is None else replace(found[1], seconds=found[0])
+    taken = _seconds(facts, usual)
+    found = fastest(ways, lambda choice: _seconds(facts, choice), facts.tuning.column_tiles.gain * taken)
+    return replace(usual, seconds=taken) if found is None else replace(found[1], seconds=found[0])
+
+
+def _is_predicted(choice: Choice) -> bool:
+    """Whether predictions of tiles hold: blocks share no columns, and take no chunks."""
+    schedule = choice.schedule
+    assert isinstance(schedule, ColumnSchedule)
+    return not (schedule.split or schedule.chunk)
 
 
 def _tiles(facts: RowFacts, columns: ColumnDemand) -> Iterator[ColumnMapping]:
