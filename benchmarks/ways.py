@@ -7,8 +7,9 @@ the others, or the variant of the program.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from math import inf
@@ -129,7 +130,11 @@ def forcing(way: Way) -> Iterator[Seen]:
 
 
 def ways(one: RandomProgram, target: Target) -> list[tuple[Way, str]]:
-    """The ways with the kernels that they give (:func:`key`), of which several may be the same; the first is kgen's."""
+    """The ways with the kernels that they give (:func:`key`); the first is kgen's.
+
+    Of one decision, only those whose kernels no other one gives: what is decided later took the place of the others.
+    None where a variant is forced that does not exist then.
+    """
     with forcing(Way()) as seen:
         usual = key(lowered(one, target))
     with forcing(Way(seen.variant)) as decided:
@@ -143,9 +148,10 @@ def ways(one: RandomProgram, target: Target) -> list[tuple[Way, str]]:
         others += [Way(seen.variant, None, number, choice, name, taken[choice]) for choice in tried]
     found = [(Way(), usual)]
     for way in others:
-        with forcing(way):
+        with forcing(way), suppress(IndexError):
             found.append((way, key(lowered(one, target))))
-    return found
+    given = Counter((way.decision, kernels) for way, kernels in found)
+    return [(way, kernels) for way, kernels in found if way.decision is None or given[way.decision, kernels] == 1]
 
 
 def _tried(seed: int, taken: Sequence[float]) -> list[int]:

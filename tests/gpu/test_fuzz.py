@@ -13,6 +13,7 @@ from kgen.dtypes import DTYPES, FLOAT16, FLOAT32, INT8, DType
 from kgen.runtime.cuda.driver import probe
 from tests.edge.table import Table, tables
 from tests.edge.test_edges import differences
+from tests.forced import AS_MANY, forced
 from tests.fuzz.generate import generate
 from tests.fuzz.harness import REFUSED_WITH_OUT, Refused, compare, failure, invoke, prepare, verify
 from tests.fuzz.misaligned import misaligned
@@ -87,33 +88,40 @@ def attempt(run: Any, call: Call) -> None:
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_random_programs(request: pytest.FixtureRequest, group: int) -> None:
-    """NumPy arrays: results, shapes, dtypes and strides, bit for bit where one result is defined."""
-    for seed in seeds(request, group):
-        attempt(on_numpy, generate(seed))
+    """NumPy arrays: results, shapes, dtypes and strides, bit for bit where one result is defined.
+
+    Every other group takes its few elements as many are.
+    """
+    with forced(AS_MANY if group % 2 else {}):
+        for seed in seeds(request, group):
+            attempt(on_numpy, generate(seed))
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_random_programs_on_tensors(request: pytest.FixtureRequest, group: int) -> None:
     """CUDA tensors of torch: the same values, in place, with ``out=``, on layouts of every kind."""
-    for seed in seeds(request, group):
-        attempt(with_torch, generate(seed))
+    with forced(AS_MANY if group % 2 else {}):
+        for seed in seeds(request, group):
+            attempt(with_torch, generate(seed))
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 @pytest.mark.parametrize("dtype", [INT8, FLOAT16, FLOAT32], ids=str)
 def test_misaligned(dtype: DType) -> None:
     """CUDA tensors that begin anywhere between aligned addresses, as inputs and as outputs."""
-    for call in misaligned(dtype):
-        attempt(with_torch, call)
+    with forced(AS_MANY):
+        for call in misaligned(dtype):
+            attempt(with_torch, call)
 
 
 @pytest.mark.parametrize("dtype", sorted(t.short for t in DTYPES))
 def test_edge_values(dtype: str) -> None:
     """Every operator, function and cast on edge values of every dtype."""
     wrong: list[str] = []
-    for table in (t for t in tables() if t.of[0].short == dtype):
-        wrong += on_device(table)
+    with forced(AS_MANY):
+        for table in (t for t in tables() if t.of[0].short == dtype):
+            wrong += on_device(table)
     assert not wrong, "\n" + "\n".join(wrong)
 
 
