@@ -1,5 +1,5 @@
-// Reads a group as 32-bit words.  The compiler would unpack the bytes of a vector load at once, and of sums of every
-// fourth signed one extend a wrong sign (CUDA 12.1 to 13.5, up to sm_90).
+// Reads a group as 32-bit words.  The compiler would unpack the bytes of a vector load at once, and take a wrong sign
+// for sums of every fourth signed one (CUDA 12.1 to 13.5, up to sm_90).
 template <typename T>
 static __device__ __forceinline__ T load_words(const void* from)
 {
