@@ -173,8 +173,8 @@ class ColumnBoxes:
     barriers: float = 1.4
     #: Requests to L2 a second, each for a part of a line or a whole one.
     requests: float = 1.6e11
-    #: How much longer chunks of columns take than predicted, beside boxes (ten programs 0.89 of the time, mean of 668
-    #: of float16 353 us, 334; norm of 768 425, 323): *Boxes beside chunks*.
+    #: How much longer chunks of columns take than predicted, beside boxes (ten programs 0.89 of the time; norm of 768
+    #: 425 us, 323): *Boxes sooner than chunks, and chains in one kernel behind copies*.
     slower_chunks: float = 1.17
     #: Boxes take the place of chunks of columns, some operand of which has single bytes that these read one by one,
     #: where they are predicted to take less than so many times as long, if what follows down a column is so many bytes

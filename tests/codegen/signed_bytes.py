@@ -24,8 +24,8 @@ ROWS, COLUMNS = 384, 1024
 
 
 def operands(layout: str) -> dict[str, np.ndarray]:
-    """Random bytes: dense, in odd rows beside a row, with gaps between rows, of which one is transposed, or alternating
-    in one array."""
+    """Random bytes: dense, in odd rows beside a row, with gaps between rows, in rows of one group, of which one is
+    transposed, or alternating in one array."""
     rng = np.random.default_rng(7)
 
     def values(*shape: int) -> np.ndarray:
@@ -40,6 +40,8 @@ def operands(layout: str) -> dict[str, np.ndarray]:
             return {"a": values(ROWS, COLUMNS - 4), "b": values(ROWS, COLUMNS - 4), "c": values(COLUMNS - 4)}
         case "gaps":
             return {name: values(ROWS, 2 * COLUMNS)[:, :COLUMNS] for name in "abc"}
+        case "short rows":
+            return {name: values(ROWS * COLUMNS // 16, 16) for name in "abc"}
         case "transposed":
             return {"a": values(ROWS, COLUMNS), "b": values(COLUMNS, ROWS).T, "c": values(ROWS, COLUMNS)}
         case "alternating":
@@ -49,4 +51,4 @@ def operands(layout: str) -> dict[str, np.ndarray]:
             raise ValueError(layout)
 
 
-LAYOUTS = ["dense", "odd rows", "units", "gaps", "transposed", "alternating"]
+LAYOUTS = ["dense", "odd rows", "units", "gaps", "short rows", "transposed", "alternating"]

@@ -28,7 +28,7 @@ extern "C" __global__ void lost(const Bytes* a, const Bytes* b, Bytes* out)
 
 _SUM = re.compile(r"(?:add|sub|neg)\.s16\s+(%rs\d+), (.*);")
 _HALVES = re.compile(r"mov\.b32\s+\{(%rs\d+), %rs\d+\}, %r\d+;")
-_SIGNED_USE = re.compile(r"(?:setp\.[gl][te]|cvt(?:\.rn)?\.[a-z]\d+|shr|min|max)\.s16\s+\S+, (.*);")
+_SIGNED_USE = re.compile(r"(?:(?:setp\.[gl][te]|cvt(?:\.rn)?\.[a-z]\d+|min|max)\.s|shr\.[us])16\s+\S+, (.*);")
 
 
 def lost_signs(ptx: str) -> list[str]:

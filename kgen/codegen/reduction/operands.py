@@ -157,7 +157,7 @@ class Operands:
         """The text of a group's load, up to the address."""
         if access in self.schedule.streaming:
             return f"{LOAD_STREAMING}<{self.pack(access)}>("
-        if self.by_words(access):
+        if self.loads_words(access):
             return f"{LOAD_WORDS}<{self.pack(access)}>("
         return f"*reinterpret_cast<const {self.pack(access)}*>("
 
@@ -165,6 +165,11 @@ class Operands:
         """Whether groups consist of bytes and are loaded as 32-bit words."""
         planned, single = self.planned(access), self.operand(access).dtype.size == 1
         return planned.kind == "vector" and single and min(planned.alignment, self.schedule.group) >= 4
+
+    def loads_words(self, access: int) -> bool:
+        """The same, or whether groups in shared memory are."""
+        group, is_staged = self.schedule.group, self.planned(access).kind == "staged"
+        return self.by_words(access) or (is_staged and are_words(self.operand(access).dtype, group, group))
 
     def stores_words(self, dtype: DType, alignment: int) -> bool:
         """Whether groups of elements that share words are stored by one access."""
@@ -175,7 +180,7 @@ class Operands:
         """The helpers that load groups of these accesses."""
         schedule = self.schedule
         told = {*schedule.evict_last, *schedule.streaming}
-        words = any(map(self.by_words, {*accesses} - told))
+        words = any(map(self.loads_words, {*accesses} - told))
         runs = any(self.run_is_words(a, schedule.vectors) for a in {*accesses} - {*self.blocks_of_runs})
         return (
             *(("load_evict_last",) if schedule.evict_last else ()),
