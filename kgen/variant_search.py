@@ -66,8 +66,8 @@ class VariantSearch:
         target, rates = self.target, self.target.tuning.traffic
         lowered = [kernel.decide() for kernel in self.kernels(self.usual)]
         taken = sum(seconds_of(step, target) for step in lowered)
-        fewer = any(len(base.steps) < len(self.usual.steps) for base in self._bases())  # which read less
-        if taken <= rates.slow * sum(needed_seconds(step, target) for step in lowered) and not fewer:
+        is_fast = taken <= rates.slow * sum(needed_seconds(step, target) for step in lowered)
+        if is_fast and not any(len(base.steps) < len(self.usual.steps) for base in self._bases()):  # these read less
             return self.usual
         best, least = self.usual, rates.gain * taken
         known: dict[object, float] = {}

@@ -49,10 +49,17 @@ _FEWEST_BYTES = 8
 def are_words(dtype: DType, group: int, alignment: int) -> bool:
     """Whether a group is loaded as words, by ``load_words``: groups of bytes, which then take fewer instructions.
 
-    Compilers from CUDA 12.1 to 13.5 do not extend the sign of sums of the first of each four bytes of a vector load of
-    16, for sm_90 and earlier: a fourth of the elements of ``a + b > 3`` was wrong (*Bytes of vector loads*).
+    For sm_90 and earlier, NVRTC of CUDA 12.1 to 13.5 and nvcc 13.0 do not extend the sign of a sum of signed bytes that
+    are the first of each four of a vector load of 16: a fourth of the elements of ``a + b > 3`` was wrong (*Bytes of
+    vector loads*).
     """
     return dtype.size == 1 and min(group, alignment) >= _FEWEST_BYTES
+
+
+def is_only_moved(step: Step, access: int) -> bool:
+    """Whether all loads of an operand are stored as they are: then groups need not be taken apart."""
+    loads, users = _uses(step, access)
+    return bool(loads) and all(step.graph.ops[n].name == "store" for n in users)
 
 
 def _is_byte(step: Step, access: int) -> bool:
@@ -61,9 +68,14 @@ def _is_byte(step: Step, access: int) -> bool:
 
 def _is_converted(step: Step, access: int) -> bool:
     """Whether that holds for all loads of the operand."""
+    ops, (loads, casts) = step.graph.ops, _uses(step, access)
+    reduced = any(op.name == "reduce" and casts & {*op.args} for op in ops)
+    return bool(loads) and not reduced and all(ops[n].name == "cast" and ops[n].dtype is FLOAT32 for n in casts)
+
+
+def _uses(step: Step, access: int) -> tuple[set[int], set[int]]:
+    """All loads of an access's operand, and the ops that use these."""
     ops, operand = step.graph.ops, step.accesses[access].operand
     attrs = ((number, op.attr) for number, op in enumerate(ops) if op.name == "load")
     loads = {number for number, attr in attrs if isinstance(attr, IndexMap) and attr.operand == operand}
-    casts = {number for number, op in enumerate(ops) if loads & {*op.args}}
-    reduced = any(op.name == "reduce" and casts & {*op.args} for op in ops)
-    return bool(loads) and not reduced and all(ops[n].name == "cast" and ops[n].dtype is FLOAT32 for n in casts)
+    return loads, {number for number, op in enumerate(ops) if loads & {*op.args}}

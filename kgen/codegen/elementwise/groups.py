@@ -259,8 +259,9 @@ class GroupWriter(ElementWriter):
         kinds = {t.kind for t in self.schedule.accesses} if self.schedule.group > 1 else set()
         found = tuple(mover for kind, mover in (("shifted", LOAD_UNALIGNED), ("run", LOAD_RUN)) if kind in kinds)
         reads = self.vectors(written=False)
-        runs = (IS_RUN,) if self.runs(reads) else ()
-        own = (*runs, *found, *byte_movers(self.step, self.schedule), *self.word_movers(*reads))
+        runs = self.runs(reads)
+        words = self.word_movers(*(t for t in reads if not t.stride or t in runs))  # ``load_run`` reads the others
+        own = (*((IS_RUN,) if runs else ()), *found, *byte_movers(self.step, self.schedule), *words)
         return (*self.shared_movers(), *own, *movers_of(self.rows.values()))
 
     # --- the layout struct, and comments ------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
-from kgen.codegen.byte_packs import are_words
 from kgen.codegen.elementwise.context import EitherContext, TransposedContext
 from kgen.codegen.elementwise.groups import GroupWriter
 from kgen.codegen.family import Unit, Written
@@ -84,7 +83,7 @@ class TilesWriter(GroupWriter):
                         f"{name}_tile",
                         names.vector(name),
                         size,
-                        are_words(self.operand(number).dtype, group, alignment),
+                        self.loads_words(number, alignment),
                     )
                 )
         return tuple(found)

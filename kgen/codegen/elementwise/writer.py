@@ -8,7 +8,7 @@ from dataclasses import field
 from kgen.codegen import names
 from kgen.codegen.arguments import Argument
 from kgen.codegen.bodies import LAYOUT_TYPES, template_fields
-from kgen.codegen.byte_packs import are_words, byte_packs
+from kgen.codegen.byte_packs import are_words, byte_packs, is_only_moved
 from kgen.codegen.c_types import index_types
 from kgen.codegen.context import FieldContext
 from kgen.codegen.element import Element
@@ -138,8 +138,10 @@ class ElementWriter:
         return (FIND_COORDINATES, OFFSET_OF) if self.unit.is_generic and self.has_layout else ()
 
     def loads_words(self, access: int, alignment: int) -> bool:
-        """Whether ``load_words`` reads groups of an operand from memory."""
+        """Whether ``load_words`` reads groups of an operand, from memory or a tile."""
         if self.schedule.accesses[access].kind == "shifted" or access in byte_packs(self.step, self.schedule):
+            return False
+        if is_only_moved(self.step, access):
             return False
         return are_words(self.operand(access).dtype, self.schedule.group, alignment)
 
