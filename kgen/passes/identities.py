@@ -13,8 +13,8 @@ not not b, neg neg x                 ->  b, x
 0 - x, x * -1                        ->  neg x        (signed integers)
 where(c, x, x), where(true, x, y)    ->  x            (as a cast to its dtype where it is broadcast)
 cast to f16 of the widened f16 x     ->  x            (likewise bf16, fp8, and integers widened and narrowed again)
-cast to i64 of the float of i16 x    ->  cast x       (and other integers that both the float and the result can hold)
-round x, floor x, ceil x, trunc x    ->  x            (of an integer as a float)
+cast to i64 of the float of i16 x    ->  cast x       (and bools, integers that both float and result can hold)
+round x, floor x, ceil x, trunc x    ->  x            (of a bool or integer as a float)
 complex(real z, imag z)              ->  z
 a reduction over one element         ->  as in only_element.py
 exp(x - x)                           ->  x - x + 1    (floats: 1 or NaN; softmax over one element)
@@ -95,7 +95,7 @@ def _function(builder: Builder, op: Op, arg: Op) -> int | None:
         if not is_zero(builder, arg):
             return None
         return builder.op("add", (op.args[0], builder.const(1.0, op.dtype)), shape=op.shape)
-    return op.args[0] if arg.name == "cast" and builder.ops[arg.args[0]].dtype.is_int else None
+    return op.args[0] if arg.name == "cast" and _is_whole(builder.ops[arg.args[0]].dtype) else None
 
 
 def _of_two(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
@@ -212,18 +212,22 @@ def _cast(builder: Builder, op: Op, source: Op) -> int | None:
         return None
     if original.dtype is op.dtype:
         return source.args[0]
-    if original.dtype.is_int and source.dtype.is_float and op.dtype.is_int and _is_exact(original.dtype, op.dtype):
+    if _is_whole(original.dtype) and source.dtype.is_float and op.dtype.is_int and _is_exact(original.dtype, op.dtype):
         mode = CastMode("rz", False)
         return builder.op("cast", source.args, dtype=op.dtype, shape=op.shape, attr=mode)
     return None
 
 
+def _is_whole(dtype: DType) -> bool:
+    return dtype.is_int or dtype.is_bool
+
+
 def _is_exact(narrow: DType, wide: DType) -> bool:
-    """Every value of ``narrow`` is one of ``wide``."""
+    """Every value of ``narrow`` is one of ``wide``; of bools, as 0 and 1."""
     if narrow.is_float and wide.is_float:
         return narrow.mantissa <= wide.mantissa and narrow.exponent <= wide.exponent
     if narrow.is_int and wide.is_float:
         return max(-narrow.int_min, narrow.int_max) <= 1 << wide.mantissa + 1
     if narrow.is_int and wide.is_int:
         return narrow.int_min >= wide.int_min and narrow.int_max <= wide.int_max
-    return narrow.is_bool and wide.is_int
+    return narrow.is_bool and (wide.is_int or wide.is_float)

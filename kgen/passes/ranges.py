@@ -1,9 +1,9 @@
 """Values that can only be one number become that constant: ``3 + (b ? 1 : 0) != 0`` is true for every ``b``.  Small
 integers of 64 bits become floats by way of 32 bits, which is faster: ``cast<float>(x >> s & 15)``.
 
-Each bool and integer has a range; so has a float that such a value was cast to.  Constants, and what an operation makes
-of the ranges of its arguments, narrow the range of the dtype.  Where that decides a comparison, the operands of both
-sides may need no loads.
+Each bool and integer has a range; so has a float that such a value was cast to, and what is computed of such floats.
+Constants, and what an operation makes of the ranges of its arguments, narrow the range of the dtype.  Where that
+decides a comparison, the operands of both sides may need no loads.
 
     %2 = cast %1 : f32         # of a bool: 0 to 1
     %3 = const inf : f32
@@ -20,26 +20,20 @@ A quotient or remainder by what is 0 or 1 becomes a choice, as divisions by 0 ta
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from kgen.dtypes import BOOL, FLOAT32, FLOAT64, INT32, DType
 from kgen.ir.builder import Builder
 from kgen.ir.graph import CastMode, Graph, Op
 from kgen.passes.conditions import Range, ranges_where
+from kgen.passes.float_ranges import ARITHMETIC, WHOLE, is_small_integer, of_floats
 from kgen.passes.rewrite import constant, rewrite
 from kgen.records import replace
-
-#: Integers up to this are the same in float32 and in Python.
-_EXACT = 1 << 24
 
 _FALSE: tuple[float, float] = (0, 0)
 _TRUE: tuple[float, float] = (1, 1)
 
-#: Operations of integers whose least and greatest results are those of the ends.
-_ARITHMETIC: dict[str, Callable[..., float]] = {
-    "min": min, "max": max, "add": operator.add, "sub": operator.sub, "mul": operator.mul,
-}  # fmt: skip
+_ROUNDINGS = {"rne": "round", "rd": "floor", "ru": "ceil", "rz": "trunc"}
 
 _QUOTIENTS = frozenset({"div", "floordiv", "mod", "fmod"})
 _SWAPPED = {"gt": "lt", "ge": "le"}
@@ -146,18 +140,11 @@ def _narrowed(op: Op, args: Sequence[Range]) -> Range:
             return _comparison(op, args)
         case "and" | "or" | "not" if op.dtype.is_bool:
             return _logic(op.name, args)
-        case "floordiv" if op.dtype.is_float:
-            return _by_infinity(*args)
         case name if op.dtype.is_int:
             return _integers(op.dtype, name, args)
+        case name if op.dtype.is_float:
+            return of_floats(op.dtype, name, args)
     return None
-
-
-def _by_infinity(of: Range, by: Range) -> Range:
-    """A finite value divided by infinity, and rounded down: -1 if it is negative, else 0."""
-    if of is None or by != (math.inf, math.inf) or not all(map(math.isfinite, of)):
-        return None
-    return -1 if of[0] < 0 else 0, -1 if of[1] < 0 else 0
 
 
 def _integers(dtype: DType, name: str, args: Sequence[Range]) -> Range:
@@ -167,7 +154,7 @@ def _integers(dtype: DType, name: str, args: Sequence[Range]) -> Range:
         return (0, min(highest)) if highest else None
     if name in ("floordiv", "mod"):
         return _division(name, *args)
-    function = _ARITHMETIC.get(name)
+    function = ARITHMETIC.get(name)
     if function is None or args[0] is None or args[1] is None:
         return None
     return _inside(dtype, [function(x, y) for x in args[0] for y in args[1]])
@@ -194,11 +181,12 @@ def _cast(op: Op, of: Range) -> Range:
     least, greatest = of
     if op.dtype.is_bool:
         return _TRUE if least > 0 or greatest < 0 else _FALSE if least == greatest == 0 else None
-    if not all(math.isfinite(end) and end == int(end) for end in of):
-        return None  # an end might be rounded
-    if op.dtype.is_float:
-        return of if max(-least, greatest) <= _EXACT else None
-    return _inside(op.dtype, of)
+    if not all(map(math.isfinite, of)):
+        return None
+    if op.dtype.is_int:
+        assert isinstance(op.attr, CastMode)
+        return _inside(op.dtype, [WHOLE[_ROUNDINGS[op.attr.rounding]](end) for end in of])
+    return of if all(map(is_small_integer, of)) else None  # else an end might be rounded
 
 
 def _hull(one: Range, other: Range) -> Range:

@@ -139,19 +139,27 @@ class Counts:
     blocks: float
 
 
+def from_memory(
+    traffic: Sequence[Traffic], shape: Sequence[int], block: Extents, order: Iterable[int], model: CostModel
+) -> float:
+    """Bytes that blocks move from and to memory, which follow each other in an order of dimensions: those that follow
+    soon find what they share in L2."""
+    total, covered = prod(shape), prod(block)
+    chunk = run(block, order, shape, max(covered, model.cache / sum(t.size for t in traffic)))
+    blocks, chunks = max(1.0, total / covered), max(1.0, total / prod(chunk))
+    moved = (min(pieces(t, chunk, model.burst) * chunks, pieces(t, block, model.burst) * blocks) for t in traffic)
+    return sum(moved) * model.burst
+
+
 def count(walk: Walk, model: CostModel) -> Counts:
     """What a launch takes of a device."""
     shape = walk.space.shape
     total = prod(shape)
-    covered = prod(walk.block)
-    blocks = max(1.0, total / covered)
-    chunk = run(walk.block, walk.order, shape, max(covered, model.cache / sum(t.size for t in walk.traffic)))
-    chunks = max(1.0, total / prod(chunk))
-    memory = l2 = lines = requests = flying = loaded = 0.0
+    blocks = max(1.0, total / prod(walk.block))
+    memory = from_memory(walk.traffic, shape, walk.block, walk.order, model)
+    l2 = lines = requests = flying = loaded = 0.0
     for t in walk.traffic:
         of_block = pieces(t, walk.block, SECTOR) * blocks * SECTOR
-        of_chunks, of_blocks = pieces(t, chunk, model.burst) * chunks, pieces(t, walk.block, model.burst) * blocks
-        memory += min(of_chunks, of_blocks) * model.burst
         l2 += of_block
         of_warps = t.requests * touched(t) * total / prod(t.warp)
         # Warps that read parts of a line share it in L1; what each writes goes to L2 by itself.

@@ -114,3 +114,14 @@ def test_padded_boxes_fit_shared_memory() -> None:
     (step,) = kgen.jit("out: f32 = max(a, b) + min(b, c)").explain(a, b, kgen.spec(b.shape, "i8")).steps
     box = step.schedule["box"]
     assert sum(size * prod(tile_shape(box, size)) for size in (8, 1)) <= 48 << 10
+
+
+def test_boxes_follow_each_other_so_that_they_find_what_they_share() -> None:
+    """Along the side with the fewest first; but where pieces of 4 bytes continue along another side, along that one."""
+    a, b = kgen.spec((96, 4096), "f32"), kgen.spec((96, 4096), "f32", (1, 96))
+    (step,) = kgen.jit("out = a * b").explain(a, b).steps
+    assert step.schedule["walk"] == (1, 0)
+    shape = (96, 2836, 96, 4)
+    a, b = kgen.spec(shape, "i8", (1, 36864, 96, 9216)), kgen.spec(shape, "i8", (2836, 1, 1089024, 272256))
+    (step,) = kgen.jit("out: f32 = (a - b) * (a + c)").explain(a, b, kgen.spec(shape, "u8")).steps
+    assert step.schedule["walk"] == (0, 1, 2)
