@@ -202,7 +202,7 @@ class ResidentBoxes:
     #: Bytes of shared memory of a block.
     shared_bytes: int = 48 << 10
     #: Boxes are taken where they are predicted to take less than this fraction of the time of rows.
-    gain: float = 0.95
+    gain: float = 0.92
     #: And of few elements, by so many seconds at least.
     gain_of_few: float = 2e-6
 

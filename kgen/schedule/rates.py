@@ -121,7 +121,7 @@ BOX_COSTS = CostModel(
 @dataclass(frozen=True)
 class ResidentBoxRates:
     """The rates of chains whose blocks load whole columns, wait, and write: fitted to 170 launches of 27 programs on an
-    H100, with the memory of an H200 (*Boxes under chains*).
+    H100, with the memory of an H200 (*Boxes under chains*), and to 947 of 80 others (*Blocks that are alone*).
     """
 
     memory: float = 6e12
@@ -130,12 +130,14 @@ class ResidentBoxRates:
     written: float = 4.6e12
     issue: float = 1.96e12
     shared: float = 0.39e12
-    #: Warps of an SM with which memory and instructions take twice as long as with many.
-    hiding_warps: float = 11.6
+    #: Warps of an SM with which memory and instructions take twice as long as with many; and how much longer a block
+    #: takes that is alone there.
+    hiding_warps: float = 10.2
+    alone: float = 0.098
     launch: float = 1.7e-6
     overlap: float = 1.54
     #: Registers of a thread beside those for elements; and of an SM, its warps, its blocks and its shared memory.
-    own_registers: int = 28
+    own_registers: int = 15
     registers: int = 65536
     warps: int = 64
     blocks: int = 32

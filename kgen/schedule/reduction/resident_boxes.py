@@ -119,14 +119,16 @@ def _choice(order: BoxOrder, group: int, lanes: int, places: int, threads: int) 
 def kept_seconds(facts: RowFacts, choice: Choice) -> float:
     """Seconds of one launch.
 
-    Blocks load whole columns, wait for these, and write: few warps on an SM leave memory idle while they wait.
+    Blocks load whole columns, wait for these, and write: few warps on an SM leave memory idle while they wait, and a
+    block that is alone there does one thing after the other.
     """
     schedule, rates = choice.schedule, facts.tuning.resident_box_rates
     assert isinstance(schedule, BoxColumnSchedule)
     walk = boxes_walk(replace(facts, space=choice.space), choice)
     counts = count(walk, facts.tuning.box_costs)
     written = sum(LINE * pieces(t, walk.block, LINE) for t in walk.traffic if not t.reads)
-    waiting = 1 + rates.hiding_warps / _resident_warps(facts, schedule, counts.blocks)
+    resident = _resident_blocks(facts, schedule, counts.blocks)
+    waiting = 1 + rates.hiding_warps / (resident * schedule.block / WARP)
     parts = (
         waiting * counts.memory / rates.memory,
         counts.l2 / rates.l2,
@@ -134,11 +136,11 @@ def kept_seconds(facts: RowFacts, choice: Choice) -> float:
         waiting * counts.instructions / rates.issue,
         counts.shared / rates.shared,
     )
-    return rates.launch + overlapped(parts, rates.overlap)
+    return rates.launch + (1 + rates.alone / max(1, resident)) * overlapped(parts, rates.overlap)
 
 
-def _resident_warps(facts: RowFacts, schedule: BoxColumnSchedule, blocks: float) -> float:
-    """Warps of an SM."""
+def _resident_blocks(facts: RowFacts, schedule: BoxColumnSchedule, blocks: float) -> float:
+    """Blocks of an SM."""
     rates, warps = facts.tuning.resident_box_rates, schedule.block // WARP
     registers = min(rates.own_registers + _registers(facts, schedule), rates.registers // schedule.block)
     fits = (
@@ -147,7 +149,7 @@ def _resident_warps(facts: RowFacts, schedule: BoxColumnSchedule, blocks: float)
         rates.registers // (ceil(registers / 8) * 8 * schedule.block),
         rates.shared_bytes // (shared_bytes(facts, schedule) + RESERVED),
     )
-    return min(max(1, min(fits)), blocks / rates.multiprocessors) * warps
+    return min(max(1, min(fits)), blocks / rates.multiprocessors)
 
 
 def _registers(facts: RowFacts, schedule: BoxColumnSchedule) -> int:
