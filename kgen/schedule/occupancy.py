@@ -36,6 +36,7 @@ def seconds(counts: Counts, occupant: Occupant, rates: OccupancyRates) -> float:
         max(flying * counts.memory / rates.memory, counts.rounds * rates.latency),
         counts.l2 / rates.l2,
         counts.lines / rates.lines,
+        counts.requests / rates.requests,
         hidden * spilled * counts.instructions / rates.issue,
     )
     return rates.launch + overlapped(parts, rates.overlap)

@@ -156,10 +156,12 @@ class OccupancyRates:
     l2: float = 10e12
     lines: float = 0.7e12
     issue: float = 0.74e12
+    #: Requests to L2 a second, each for a line that the warps of a block share, or a part of one.
+    requests: float = 4e11
     #: Warps of an SM with which instructions take twice as long as with many; registers of loads in flight in all of
     #: them with which memory does; and of a thread those that count, at most.
     hiding_warps: float = 5.2
-    hiding_registers: float = 14
+    hiding_registers: float = 40
     most_flying: int = 32
     #: Seconds until a load arrives.
     latency: float = 0.4e-6
@@ -179,6 +181,6 @@ class OccupancyRates:
 
 #: The rates for columns that are kept in registers, fitted to 288 launches of 17 programs.
 RESIDENT_RATES = OccupancyRates(
-    lines=0.135e12, hiding_warps=26, hiding_registers=0, latency=0, spilled=0, launch=0.5e-6, overlap=1.4,
+    lines=0.135e12, requests=inf, hiding_warps=26, hiding_registers=0, latency=0, spilled=0, launch=0.5e-6, overlap=1.4,
     own_registers=22,
 )  # fmt: skip
