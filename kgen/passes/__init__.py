@@ -23,7 +23,8 @@ Pass = Callable[[Graph], Graph]
 
 # What ranges decide may be folded, and then be part of an identity.
 PIPELINE: tuple[Pass, ...] = (
-    powers, fold, identities, ranges, reflections, fold, identities, fold, remainders, cse, unread, dce, quotients,
+    powers, fold, identities, ranges, reflections, fold, identities, ranges, fold,
+    remainders, cse, unread, dce, quotients,
 )  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""What a condition says of integers where it holds, and where it does not: ``x`` is 0 at least if not ``x < 0``."""
+"""What a condition says of integers and bools where it holds, and where it does not: ``x`` is 0 at least if not
+``x < 0``."""
 
 from __future__ import annotations
 
@@ -15,8 +16,14 @@ _OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq"}
 
 
 def ranges_where(ops: Sequence[Op], known: Sequence[Range], condition: int, holds: bool) -> Mapping[int, Range]:
-    """The ranges of the integers that a comparison tells about, where it holds or does not.  ``known``: of every op."""
+    """The ranges of the condition, of what it consists of, and of the integers that are compared there, where it holds
+    or does not.  ``known``: of every op."""
     op, found = ops[condition], dict[int, Range]()
+    if op.dtype.is_bool:
+        if op.name == "not" or op.name == ("and" if holds else "or"):
+            for part in op.args:
+                found.update(ranges_where(ops, known, part, holds != (op.name == "not")))
+        found[condition] = (1, 1) if holds else (0, 0)
     name = op.name if holds else _OPPOSITE.get(op.name)
     if name not in _EXCHANGED:
         return found

@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 
-from kgen.dtypes import DType
+from kgen.dtypes import FLOAT32, DType
 from kgen.ir.graph import from_bits, to_bits
 from kgen.passes.conditions import Range
 
@@ -19,13 +19,10 @@ WHOLE: dict[str, Callable[[float], int]] = {
     "round": round, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
 }  # fmt: skip
 
-#: Integers up to this are the same in float32 and in Python.
-_EXACT = 1 << 24
-
 
 def of_floats(dtype: DType, name: str, args: Sequence[Range]) -> Range:
     """The range of an op of floats; None where nothing is known."""
-    known = [end for end in args if end is not None]
+    known = [ends for ends in args if ends is not None]
     if len(known) < len(args):
         return None
     if name == "floordiv":
@@ -36,18 +33,19 @@ def of_floats(dtype: DType, name: str, args: Sequence[Range]) -> Range:
         return WHOLE[name](known[0][0]), WHOLE[name](known[0][1])
     if name == "div":
         return _quotient(dtype, *known)
-    function = ARITHMETIC.get(name)
-    if function is None:
-        return None
-    ends = [function(x, y) for x in known[0] for y in known[1]]
-    # A product may be added to without being rounded first, and so may have another range than rounded ones.
-    rounded = name not in ("min", "max") and not all(map(is_small_integer, (*known[0], *known[1], *ends)))
-    return None if rounded else (min(ends), max(ends))
+    return _arithmetic(name, *known) if name in ARITHMETIC else None
 
 
-def is_small_integer(value: float) -> bool:
-    """Whether sums and products of such values are exact in float32."""
-    return value == int(value) and abs(value) <= _EXACT
+def _arithmetic(name: str, one: tuple[float, float], other: tuple[float, float]) -> Range:
+    """A product may be added to without being rounded first, and so may have another range than rounded ones."""
+    ends = [ARITHMETIC[name](x, y) for x in one for y in other]
+    chosen = name in ("min", "max")
+    return (min(ends), max(ends)) if chosen or all(is_exact(n, FLOAT32) for n in (*one, *other, *ends)) else None
+
+
+def is_exact(value: float, dtype: DType) -> bool:
+    """Whether a value and all integers up to it are exact in a dtype."""
+    return math.isfinite(value) and value == int(value) and abs(value) <= 2 << dtype.mantissa
 
 
 def _quotient(dtype: DType, of: tuple[float, float], by: tuple[float, float]) -> Range:

@@ -7,6 +7,7 @@ x + 0, x | 0, x << 0, x & -1         ->  x            (integers)
 x - x, x ^ x                         ->  0            (integers; for bools, false)
 x & x, x | x, min(x, x), max(x, x)   ->  x            (integers and bools)
 x < x, x > x                         ->  false
+x <= y && y < x, x < y || x == y     ->  false, x <= y (likewise c && !c, c || !c; see comparisons.py)
 x + nan, x * nan, max(x, nan)        ->  nan          (floats; likewise - / // % min, on either side; and x % 0.0)
 x < nan, x == nan, x != nan          ->  false, false, true
 not not b, neg neg x                 ->  b, x
@@ -29,6 +30,7 @@ from collections.abc import Sequence
 from kgen.dtypes import DType
 from kgen.ir.builder import Builder
 from kgen.ir.graph import CastMode, Graph, Op, Reduction
+from kgen.passes.comparisons import combined
 from kgen.passes.dropped_axes import without_axes
 from kgen.passes.only_element import is_one, is_zero, only_element
 from kgen.passes.rewrite import constant, rewrite
@@ -102,6 +104,8 @@ def _of_two(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
     """An op of two values: equal ones, or a constant and another."""
     if op.args[0] == op.args[1]:
         return _of_equals(builder, op, args[0].dtype)
+    if (found := combined(builder, op, args)) is not None:
+        return found
     negated = _negated(op, constant(args[0]), constant(args[1]))
     if negated is not None:
         return builder.op("neg", (negated,), shape=op.shape)

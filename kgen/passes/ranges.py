@@ -26,7 +26,7 @@ from kgen.dtypes import BOOL, FLOAT32, FLOAT64, INT32, DType
 from kgen.ir.builder import Builder
 from kgen.ir.graph import CastMode, Graph, Op
 from kgen.passes.conditions import Range, ranges_where
-from kgen.passes.float_ranges import ARITHMETIC, WHOLE, is_small_integer, of_floats
+from kgen.passes.float_ranges import ARITHMETIC, WHOLE, is_exact, of_floats
 from kgen.passes.rewrite import constant, rewrite
 from kgen.records import replace
 
@@ -41,10 +41,17 @@ _SWAPPED = {"gt": "lt", "ge": "le"}
 
 def ranges(kernel: Graph) -> Graph:
     known: list[Range] = []  # of each op of the builder
+    # Where one of these is 0, nothing is stored.
+    never_empty = set.intersection(*({*store.shape} for store in kernel.stores)) if kernel.stores else set()
+
+    def range_of(builder: Builder, made: Op) -> Range:
+        if made.name == "size" and made.attr in never_empty:
+            return 1, made.dtype.int_max
+        return _range(made, _of_arguments(builder.ops, known, made))
 
     def rule(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
-        for made in builder.ops[len(known) :]:
-            known.append(_range(made, _of_arguments(builder.ops, known, made)))
+        while len(known) < len(builder.ops):
+            known.append(range_of(builder, builder.ops[len(known)]))
         if op.name == "cast" and op.dtype in (FLOAT32, FLOAT64) and args[0].dtype.is_int:
             return _by_32_bits(builder, op, args[0], known[op.args[0]])
         chosen = _by_zero_or_one(builder, op, args[1]) if len(args) == 2 and known[op.args[1]] == (0, 1) else None
@@ -52,7 +59,7 @@ def ranges(kernel: Graph) -> Graph:
             return chosen
         if op.name in ("const", "load", "expand") or op.dtype.is_float or op.dtype.is_complex:
             return None
-        found = _range(op, [known[a] for a in op.args])
+        found = range_of(builder, op)
         if found is None or found[0] != found[1]:
             return None
         return builder.const(bool(found[0]) if op.dtype.is_bool else int(found[0]), op.dtype)
@@ -176,17 +183,25 @@ def _inside(dtype: DType, ends: Sequence[float]) -> Range:
 
 
 def _cast(op: Op, of: Range) -> Range:
-    if of is None or op.dtype.is_complex or op.dtype.is_narrow:
+    if of is None or op.dtype.is_complex:
         return None
     least, greatest = of
     if op.dtype.is_bool:
         return _TRUE if least > 0 or greatest < 0 else _FALSE if least == greatest == 0 else None
+    assert isinstance(op.attr, CastMode)
+    if op.dtype.is_float:
+        return _rounded(op.dtype, op.attr, of)
     if not all(map(math.isfinite, of)):
         return None
-    if op.dtype.is_int:
-        assert isinstance(op.attr, CastMode)
-        return _inside(op.dtype, [WHOLE[_ROUNDINGS[op.attr.rounding]](end) for end in of])
-    return of if all(map(is_small_integer, of)) else None  # else an end might be rounded
+    return _inside(op.dtype, [WHOLE[_ROUNDINGS[op.attr.rounding]](end) for end in of])
+
+
+def _rounded(dtype: DType, mode: CastMode, of: tuple[float, float]) -> Range:
+    """The range as floats: where an end might be rounded, all that can be said is that none is NaN."""
+    if all(is_exact(end, dtype) for end in of):
+        return of
+    overflows = dtype.infinity or (mode.saturate and all(map(math.isfinite, of)))
+    return (-math.inf, math.inf) if overflows else None
 
 
 def _hull(one: Range, other: Range) -> Range:
