@@ -13,7 +13,8 @@ _TRUE_IF = {
     "lt": _LESS, "le": _LESS | _EQUAL, "gt": _GREATER, "ge": _GREATER | _EQUAL, "eq": _EQUAL,
     "ne": _LESS | _GREATER | _UNORDERED,
 }  # fmt: skip
-_EXCHANGED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+#: The same comparison with its sides exchanged.
+EXCHANGED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
 def combined(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
@@ -29,7 +30,7 @@ def combined(builder: Builder, op: Op, args: Sequence[Op]) -> int | None:
 
 
 def _compared(builder: Builder, op: Op, one: Op, other: Op) -> int | None:
-    second = other.name if other.args == one.args else _EXCHANGED[other.name]
+    second = other.name if other.args == one.args else EXCHANGED[other.name]
     a, b = _TRUE_IF[one.name], _TRUE_IF[second]
     dtype = builder.ops[one.args[0]].dtype
     every = _LESS | _EQUAL | _GREATER | (_UNORDERED if dtype.is_float or dtype.is_complex else 0)

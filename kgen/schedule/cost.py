@@ -139,11 +139,11 @@ class Counts:
     blocks: float
 
 
-def from_memory(
+def moved_bytes(
     traffic: Sequence[Traffic], shape: Sequence[int], block: Extents, order: Iterable[int], model: CostModel
 ) -> float:
-    """Bytes that blocks move from and to memory, which follow each other in an order of dimensions: those that follow
-    soon find what they share in L2."""
+    """Bytes that a launch moves from and to memory, whose blocks follow each other in an order of dimensions: what
+    blocks share is in L2 if they follow soon."""
     total, covered = prod(shape), prod(block)
     chunk = run(block, order, shape, max(covered, model.cache / sum(t.size for t in traffic)))
     blocks, chunks = max(1.0, total / covered), max(1.0, total / prod(chunk))
@@ -156,7 +156,7 @@ def count(walk: Walk, model: CostModel) -> Counts:
     shape = walk.space.shape
     total = prod(shape)
     blocks = max(1.0, total / prod(walk.block))
-    memory = from_memory(walk.traffic, shape, walk.block, walk.order, model)
+    memory = moved_bytes(walk.traffic, shape, walk.block, walk.order, model)
     l2 = lines = requests = flying = loaded = 0.0
     for t in walk.traffic:
         of_block = pieces(t, walk.block, SECTOR) * blocks * SECTOR

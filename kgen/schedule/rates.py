@@ -130,8 +130,8 @@ class ResidentBoxRates:
     written: float = 4.6e12
     issue: float = 1.96e12
     shared: float = 0.39e12
-    #: Warps of an SM with which memory and instructions take twice as long as with many; and how much longer a block
-    #: takes that is alone there.
+    #: Warps of an SM with which memory and instructions take twice as long as with many; and the fraction by which a
+    #: launch takes longer with one block an SM: with two by half as much.
     hiding_warps: float = 10.2
     alone: float = 0.098
     launch: float = 1.7e-6

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
 
 import kgen
+from kgen.schedule.elementwise import boxes
 from kgen.schedule.elementwise.box_banks import row_pitch
 from kgen.schedule.elementwise.box_shapes import pitch
 
@@ -21,6 +22,21 @@ def test_short_odd_rows() -> None:
     (step,) = kernel.explain(a, b).steps
     assert step.kernel.startswith("boxes")
     np.testing.assert_array_equal(kernel(a, b), a * b + a)
+
+
+def test_blocks_may_follow_each_other_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three operands, each consecutive along another dimension."""
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.integers(0, 9, shape).astype(np.int32) for shape in ((70, 90, 50), (50, 90, 70), (70, 50, 90)))
+    b, c = b.T, c.transpose(0, 2, 1)
+    orders = set()
+    for order in permutations(range(3)):
+        monkeypatch.setattr(boxes, "_walk", lambda sides, box, order=order: tuple(s for s in order if s < len(box)))
+        kernel = kgen.jit("out = a * b + c", device="cpu")
+        (step,) = kernel.explain(a, b, c).steps
+        orders.add(step.schedule["walk"])
+        np.testing.assert_array_equal(kernel(a, b, c), a * b + c)
+    assert len(orders) == 6
 
 
 def test_rows_in_shared_memory_are_as_long_as_there_is_room_for() -> None:

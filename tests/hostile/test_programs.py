@@ -72,6 +72,9 @@ ACCEPTED: dict[str, Callable[[], str]] = {
     "a name of 10,000 letters": lambda: f"out = {'a' * 10_000}",
     "10,000 signs": lambda: "out = " + "-" * DEEP + "a",
     "a chain of 3,000 choices": lambda: "out = " + "a ? b : " * 3_000 + "a",
+    "a choice by 3,000 conditions": lambda: (
+        f"out = {' && '.join(['a > b'] + [f'a > {n}' for n in range(3_000)])} ? a : b"
+    ),
     "a chain of 3,000 powers": lambda: "out = " + "a ** " * 3_000 + "a",
     "a sum of 10,000 terms": lambda: "out = " + " + ".join(["a"] * DEEP),
     "an infinite literal": lambda: "out = a + 1e999999",

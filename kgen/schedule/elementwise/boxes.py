@@ -11,7 +11,7 @@ from math import prod
 
 from kgen.layout.kinds import index_bits
 from kgen.records import dataclass, replace
-from kgen.schedule.cost import Traffic, coarse, from_memory
+from kgen.schedule.cost import Traffic, coarse, moved_bytes
 from kgen.schedule.elementwise.box_shapes import best_box, groups_of_thread, line_step, reach
 from kgen.schedule.elementwise.box_sides import Sides, moves_by, sides_of
 from kgen.schedule.elementwise.reasons import index_width_reason, listed
@@ -125,11 +125,11 @@ def _walk(sides: Sides, box: Sequence[int]) -> tuple[int, ...]:
     block = reach(sides.dims, space.shape, box)
     operands = zip(facts.itemsizes, space.strides, facts.misaligned, facts.step.accesses, strict=True)
     traffic = [Traffic(block, 1, size, strides, misaligned, t.reads) for size, strides, misaligned, t in operands]
-    rest = {*range(len(space.shape))} - {d for side in sides.dims for d in side}
+    rest = [d for d in range(len(space.shape)) if not any(d in side for side in sides.dims)]
 
     def moved(order: Sequence[int]) -> float:
         along = [d for side in order for d in sides.dims[side]]
-        return from_memory(traffic, space.shape, block, (*along, *sorted(rest)), facts.tuning.costs)
+        return moved_bytes(traffic, space.shape, block, (*along, *rest), facts.tuning.costs)
 
     found = fastest(permutations(range(len(box))), moved, _FEWER_BYTES * moved(usual))
     return usual if found is None else found[1]
