@@ -5,7 +5,8 @@
 Programs, dtypes, shapes and layouts come from ``random_programs.py``, one for each seed.  Every result is compared with
 PyTorch's before it is timed.  Processes compile the peers ahead, while nothing is timed; launches are queued or in a
 graph.  Prints the distribution of the ratios of speed and the slowest programs, and writes
-``benchmarks/results/random.json`` and ``.md``; ``--autotune`` times the N slowest beside max-autotune as well.
+``benchmarks/results/random.json`` and ``.md``; ``--autotune`` times the N slowest, after ``kernel.tune()``, beside
+max-autotune as well.
 
 ``candidates.py`` times the other ways in which kgen could run them.
 """
@@ -47,6 +48,7 @@ class Row:
     kgen: float
     compile: float
     autotune: float | None = None
+    tuned: float | None = None  # of what `kernel.tune()` gives, in one run with max-autotune
 
     @property
     def ratio(self) -> float:
@@ -62,7 +64,7 @@ def programs(options: argparse.Namespace) -> Iterator[RandomProgram]:
 
 
 def measure(torch: Any, one: RandomProgram, mode: str | None = None) -> Row | str:
-    """The row of a program, or why there is none."""
+    """The row of a program, or why there is none.  ``mode``: of torch.compile; with one, kgen's kernel is tuned."""
     import kgen
 
     plain = translated(one)
@@ -71,6 +73,8 @@ def measure(torch: Any, one: RandomProgram, mode: str | None = None) -> Row | st
     function = compiled(torch, plain, mode)
     arrays = arrays_of(torch, one)
     kernel = kgen.jit(one.text, name="random")
+    if mode is not None:
+        kernel = kernel.tune(**arrays)
     got, want = kernel(**arrays), function(*arrays.values())
     got = got if isinstance(got, tuple) else (got,)
     if not _agree(torch, got, want):
@@ -136,7 +140,8 @@ def _autotuned(torch: Any, rows: list[Row], options: argparse.Namespace) -> list
     found: list[Row] = []
     for row in rows:
         timed = measure(torch, program(row.seed, tuple(kinds.split(","))), AUTOTUNE)
-        found.append(replace(row, autotune=timed.compile) if isinstance(timed, Row) else row)
+        timed = replace(row, autotune=timed.compile, tuned=timed.kgen) if isinstance(timed, Row) else row
+        found.append(timed)
         torch.cuda.empty_cache()
     return found
 
@@ -171,16 +176,34 @@ def report(head: str, rows: list[Row], skipped: dict[str, list[int]]) -> str:
             lines.append(f"| {kind} | {layout} | {len(ratios)} | {mean:.2f} | {' | '.join(map(str, counts))} |")
     lines += [
         "",
+        *_of_tuned([r.autotune / r.tuned for r in rows if r.autotune and r.tuned]),
         "| ratio | us | GB/s, kgen / torch.compile | seed | program, shape and operands | kernels |",
         "|---" * 6 + "|",
     ]
     for r in rows[:SHOWN]:
-        beside = "" if r.autotune is None else f", {r.autotune / r.kgen:.2f} of max-autotune"
+        beside = _beside_autotune(r)
         rates = f"{r.bytes / r.kgen / 1e9:.0f} / {r.bytes / r.compile / 1e9:.0f}"
         lines.append(f"| {r.ratio:.2f}{beside} | {r.kgen * 1e6:.1f} | {rates} | {r.seed} | {r.program} | {r.kernels} |")
     named = ((why, ", ".join(map(str, seeds))) for why, seeds in skipped.items())
     lines += ["", *(f"- skipped: {why} (seeds {seeds})" for why, seeds in named)]
     return "\n".join(lines) + "\n"
+
+
+def _of_tuned(ratios: list[float]) -> list[str]:
+    """A sentence on the programs that were timed after ``kernel.tune()``.  ``ratios``: of speed, to max-autotune."""
+    if not ratios:
+        return []
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    below = ", ".join(f"{sum(r < limit for r in ratios)} below {limit}" for limit in (0.95, 0.85))
+    return [f"Tuned, {len(ratios)} of the slowest have {mean:.2f} of the speed of max-autotune; {below}.", ""]
+
+
+def _beside_autotune(row: Row) -> str:
+    if row.autotune is None:
+        return ""
+    if row.tuned is None:
+        return f", {row.autotune / row.kgen:.2f} of max-autotune"
+    return f", tuned {row.autotune / row.tuned:.2f} of max-autotune"
 
 
 def main() -> None:

@@ -31,6 +31,8 @@ from kgen.records import dataclass, replace
 from kgen.runtime.cuda.architectures import target_for
 from kgen.schedule.any_layout import LAYOUTS, MAX_RANK
 from kgen.schedule.step_layout import concrete
+from kgen.schedule.tables import with_table
+from kgen.schedule.target import Target
 from kgen.spec import as_shape
 
 if TYPE_CHECKING:
@@ -184,7 +186,7 @@ def aot_lower(program: Program, spec: CompileSpec) -> tuple[Lowered | Covered, C
         raise error(
             "bad-rank", f"rank {shown(spec.rank)} is not supported", f"1 to {MAX_RANK} dimensions after merging"
         )
-    target = target_for(spec.arch)
+    target = _target(spec, spec.arch)
     operands = spec.operands(program)
     explicit = spec.with_explicit_dtypes(program, operands.types)
     left_out = spec.left_out(operands)
@@ -196,18 +198,23 @@ def aot_lower(program: Program, spec: CompileSpec) -> tuple[Lowered | Covered, C
     return any_rank or pipeline.cover(program, operands, layout, spec.rank), explicit
 
 
+def _target(spec: CompileSpec, arch: str | None) -> Target:
+    """The target of ``arch`` with the table of the spec."""
+    return with_table(target_for(arch), spec.tuning)
+
+
 def aot_explain(program: Program, base: str, spec: CompileSpec) -> Explanation:
     """:meth:`~kgen.Kernel.explain` for arrays of these dtypes and shapes (by default large and contiguous)."""
     from kgen.explain import Explanation
     from kgen.runtime.backend import arch_to_explain, usage_for
 
     operands = spec.operands(program)
-    lowered = pipeline.lower(program, operands, target_for(spec.arch))
+    lowered = pipeline.lower(program, operands, _target(spec, spec.arch))
     assumed, unknown = _with_assumed_extents(program, operands, lowered)
     if not spec.shapes or not unknown:
         for shape in (assumed.shape, *(a.shape for a in assumed.arguments.values() if isinstance(a, ArrayOperand))):
             as_shape(shape)
-        lowered = pipeline.lower(program, assumed, target_for(arch_to_explain(spec.arch)))
+        lowered = pipeline.lower(program, assumed, _target(spec, arch_to_explain(spec.arch)))
     options = Options()
     module = pipeline.source(program, lowered, base, options, ["kgen", "compile", "-"])
     found = Explanation.of(program, lowered, module, usage_for(module.text, base, options, spec.arch))

@@ -25,7 +25,8 @@ class CompileSpec:
     With ``shapes`` (the key ``""``: of a program without array inputs) there is one kernel for each step, for
     C-contiguous operands or those with ``strides`` (in elements).  Without, there are the kernels for the class
     ``layout``, up to ``rank`` merged dimensions.  ``scalars``: the kinds of Python scalars that are passed for inputs
-    and untyped params.  ``arch``: the oldest architecture that the file has to run on (None: any).
+    and untyped params.  ``arch``: the oldest architecture that the file has to run on (None: any).  ``tuning``: the
+    number of the table by which schedules are chosen (:mod:`kgen.schedule.tables`).
     """
 
     dtypes: Any = None
@@ -35,6 +36,7 @@ class CompileSpec:
     layout: str = "any"
     rank: int = 4
     arch: str | None = None
+    tuning: int = 0
 
     def operands(self, program: Program) -> Operands:
         """Raises :class:`~kgen.KgenError`: ``unknown-argument``, ``unknown-dtype``."""

@@ -86,6 +86,8 @@ def command_line(program: Program, base: str, options: Options, spec: CompileSpe
         command += ["--name", base]
     if spec.arch is not None:
         command += ["--arch", spec.arch]
+    if spec.tuning:
+        command += ["--tuning", str(spec.tuning)]
     return [*command, *options.command_flags]
 
 

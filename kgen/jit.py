@@ -36,6 +36,7 @@ def jit(
     fast: bool = False,
     pdl: bool = True,
     deterministic: bool = False,
+    tuning: int = 0,
 ) -> Kernel:
     """Compile a program, given as text or as the ``path`` of a ``.k`` file, into a callable.
 
@@ -44,7 +45,8 @@ def jit(
     contraction to fma, so that results are defined bit for bit; ``fast=True`` allows approximate functions.
     ``pdl=False`` forbids a call's first kernel to start before the kernel ahead of it in the stream is complete
     (programmatic dependent launch, on sm_90 and later); results are the same.  ``deterministic=True`` gives updates at
-    computed places the same bits at every call.
+    computed places the same bits at every call.  ``tuning``: the number that :meth:`Kernel.tune` found, for arrays like
+    those that it was given; numbers are those of one version of kgen.
 
     The same arguments give the same kernel again, so asking for it in a loop costs a few microseconds; of the last
     128 programs of up to 4096 characters, except those that warned or own more than a megabyte of scratch memory.
@@ -62,13 +64,15 @@ def jit(
     for option, value in (("fmad", fmad), ("fast", fast), ("pdl", pdl), ("deterministic", deterministic)):
         if not isinstance(value, bool):
             raise error("bad-call", f"{option}= is True or False, not {shown(value)}")
+    if type(tuning) is not int or tuning:
+        _check_tuning(tuning)
     if fast and not fmad:
         raise error("bad-call", "fast=True allows contraction and fmad=False forbids it", "leave one of them out")
     source = _IN_CALL
     if path is not None:
         text, source = read_program(Path(path)), Path(path).name
     assert text is not None
-    choices = fmad, fast, pdl, deterministic
+    choices = fmad, fast, pdl, deterministic, tuning
     # Subclasses of str may hash as they like; other types are refused.
     plain = all(one is None or type(one) is str for one in (text, name, device)) and len(text) <= MOST_KEPT_TEXT
     kept = _kept(text, source, name, device, choices, os.environ.get("KGEN_NVTX")) if plain else Kept()
@@ -76,6 +80,15 @@ def jit(
     if kernel is None or kernel.has_warned:
         kernel = kept.kernel = _made(text, source, name, device, choices, kept)
     return kernel
+
+
+def _check_tuning(number: object) -> None:
+    """Raises :class:`~kgen.KgenError` (``bad-call``) for what is the number of no table."""
+    from kgen.options import OTHER_TABLES
+
+    if type(number) is not int or not 0 <= number <= OTHER_TABLES:
+        message = f"tuning= is a number from 0 to {OTHER_TABLES}, not {shown(number)}"
+        raise error("bad-call", message, "take options.tuning of the kernel that tune() returned")
 
 
 @lru_cache(MOST_SHARED)
@@ -90,7 +103,7 @@ def _made(
     source: str,
     name: str | None,
     device: str | None,
-    choices: tuple[bool, bool, bool, bool],
+    choices: tuple[bool, bool, bool, bool, int],
     kept: Kept,
 ) -> Kernel:
     from kgen.call import stored_call
@@ -99,8 +112,8 @@ def _made(
     if source == _IN_CALL and looks_like_path(text):
         hint = f"to read a file write kgen.jit(path={text.strip()!r})"
         raise error("bad-call", f"`{text.strip()}` is the path of a program, not its text", hint)
-    fmad, fast, pdl, deterministic = choices
-    options = Options(fmad, fast, pdl, deterministic=deterministic)
+    fmad, fast, pdl, deterministic, tuning = choices
+    options = Options(fmad, fast, pdl, deterministic=deterministic, tuning=tuning)
     key = stored_call.key_of(text, source, name, device, options)
     stored = stored_call.find(key)
     if stored:  # it had no errors and no lints

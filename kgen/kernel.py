@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgen.diagnostics import KgenError, error, public, shorten, shown
 from kgen.dynamo import keep_out, opaque
+from kgen.records import replace
 
 if TYPE_CHECKING:  # imported where they are used, so that `import kgen` stays cheap
     from inspect import Signature
@@ -225,7 +226,8 @@ class Kernel:
 
     def derived(self, program: Program, name: str) -> Kernel:
         """A kernel of a program that was made of this one's, with its options and device; its lints are not shown."""
-        made = new_kernel(lambda: program, name, self._device, self.options, "", (), self._kept)
+        options = replace(self.options, tuning=0)  # the table is that of one program
+        made = new_kernel(lambda: program, name, self._device, options, "", (), self._kept)
         made._engine.lowering.shows_lints = False
         return made
 
@@ -273,6 +275,28 @@ class Kernel:
         warm_up(self._engine, calls, sys.stderr.isatty() if progress is None else progress)
 
     @public
+    def tune(self, /, *args: Any, shape: Shape | None = None, progress: bool | None = None, **named: Any) -> Kernel:
+        """The kernel that is fastest for such arrays on this GPU, by the clock.
+
+        kgen chooses schedules by predicted times.  This compiles what it would choose by other numbers, about five
+        programs where predictions are close, and times them on these arrays (what a program updates, on a copy).
+        Takes what a call takes.  Returns this kernel, or another one of the same program, whose ``options.tuning`` is
+        the number of its table: ``kgen.jit(text, tuning=number)`` and ``kgen compile --tuning NUMBER`` make it again.
+        Sums of floats may be added in another order.  The number is kept on disk for later processes with the same GPU.
+        Kernels of gradients are not tuned.  ``progress``: as in :meth:`warmup`.
+
+        Raises :class:`~kgen.KgenError`, also (``bad-call``) on the CPU and while a graph is captured.
+        """
+        from kgen.call.tune import fastest_table
+
+        shows = sys.stderr.isatty() if progress is None else progress
+        number = fastest_table(self._engine, args, named, shape, shows)
+        if number == self.options.tuning:
+            return self
+        options = replace(self.options, tuning=number)
+        return new_kernel(lambda: self.program, self.name, self._device, options, "", (), self._kept)
+
+    @public
     def meta(self, /, *args: Any, shape: Shape | None = None, **named: Any) -> Spec | tuple[Spec, ...]:
         """The output's shape, dtype and strides (a tuple for several); no data is touched."""
         from kgen.call import inspection
@@ -314,7 +338,7 @@ class Kernel:
         from kgen.aot import aot_module
         from kgen.compile_spec import CompileSpec
 
-        spec = CompileSpec(dtypes, layout=layout, rank=rank, arch=arch)
+        spec = CompileSpec(dtypes, layout=layout, rank=rank, arch=arch, tuning=self.options.tuning)
         return aot_module(self.program, self.name, self.options, spec).text
 
     @public

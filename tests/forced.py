@@ -12,6 +12,7 @@ from kgen import families, pipeline
 from kgen.partition.step import Step
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.step_layout import Placed
+from kgen.schedule.tables import with_table
 from kgen.schedule.target import PORTABLE, Target
 from kgen.schedule.tuning import Tuning
 from tests.poison import poisoned
@@ -38,18 +39,22 @@ _schedule = pipeline.schedule
 
 @contextmanager
 def forced(
-    changes: Tuned | None = None, only: Sequence[str] = (), elementwise: str | None = None, **limits: Any
+    changes: Tuned | None = None,
+    only: Sequence[str] = (),
+    elementwise: str | None = None,
+    number: int = 0,
+    **limits: Any,
 ) -> Iterator[None]:
     """Every step is scheduled so.  ``only``: the families that take reductions, all where it is empty.
 
-    ``elementwise``: the family of the other steps, where it applies.  ``limits``: fields of the target.  What kernels
-    are to write begins as what no test expects.
+    ``elementwise``: the family of the other steps, where it applies.  ``number``: of the table that is
+    changed.  ``limits``: fields of the target.  What kernels are to write begins as what no test expects.
     """
     among = tuple(name for name in families.NAMES if name in families.ELEMENTWISE or not only or name in only)
     tables: dict[int, Tuning] = {}  # by the one that it is made from: one table, one schedule
 
     def schedule(step: Step, placed: Placed, target: Target = PORTABLE, **known: bool) -> Choice:
-        table = tables.setdefault(id(target.tuning), tuned(target.tuning, changes or {}))
+        table = tables.setdefault(id(target.tuning), tuned(with_table(target, number).tuning, changes or {}))
         changed = replace(target, tuning=table, **limits)
         return _schedule(step, placed, changed, **known)
 

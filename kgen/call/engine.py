@@ -30,6 +30,10 @@ if TYPE_CHECKING:  # imported where a call needs them, so that `jit` stays cheap
     from kgen.runtime.backend import CudaBackend, HostBackend
     from kgen.runtime.launcher import Launcher, LoadedKernels
     from kgen.runtime.parameters import Variable
+    from kgen.schedule.target import Target
+
+
+NOT_MOVED: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,7 @@ class PreparedCall:
     args: tuple[Any, ...]
     named: Mapping[str, Any]
     out: Any
+    operands: Operands
     outputs: Outputs
     lowered: Lowered
     launcher: Launcher
@@ -91,12 +96,17 @@ class PreparedCall:
         pointers = {o.name: array.pointer for o, array in operands}
         return [(v, pointers[v.name]) for v in self.arrays() if v.name in pointers]
 
-    def variables(self) -> list[Any]:
-        """The values of pointers and scalars, in the order of the kernels' signature."""
+    def variables(self, moved: Mapping[int, int] = NOT_MOVED) -> list[Any]:
+        """The values of pointers and scalars, in the order of the kernels' signature.
+
+        ``moved``: by operand that is no view, the bytes that its memory lies elsewhere.
+        """
+        graph = self.lowered.specialised.graph
         found: list[Any] = []
         for variable in self.launcher.signature.variables:
             if variable.operand is not None:
-                found.append(self.outputs.arrays[variable.operand].pointer)
+                pointer = self.outputs.arrays[variable.operand].pointer
+                found.append(pointer + moved.get(graph.base(variable.operand), 0))
             else:
                 found += _scalar(variable, self.values)
         return found
@@ -177,10 +187,21 @@ class Engine:
         return call.outputs.results()
 
     @contextmanager
+    # many: those of a call, and the target
     def prepare(
-        self, args: tuple[Any, ...], named: Mapping[str, Any], *, out: Any, stream: Any, shape: Shape | None
+        self,
+        args: tuple[Any, ...],
+        named: Mapping[str, Any],
+        *,
+        out: Any,
+        stream: Any,
+        shape: Shape | None,
+        target: Target | None = None,
     ) -> Iterator[PreparedCall]:
-        """A call up to its launch.  Leaving the context downloads results, and waits where the library needs it."""
+        """A call up to its launch.  Leaving the context downloads results, and waits where the library needs it.
+
+        ``target``: instead of the device's own.
+        """
         from kgen.call.arguments import ArrayValue, bind, by_value, describe, operands_of
         from kgen.call.device import choose_backend
         from kgen.call.outputs import Outputs, given_outputs
@@ -194,15 +215,19 @@ class Engine:
         arrays = [v for v in values.values() if isinstance(v, ArrayValue)] or [o for o in outs if o is not None]
         with open_session(backend, arrays, stream) as session:
             outputs = Outputs(values, outs, session)
-            lowered, launcher = self._lower(backend, operands, outputs)
+            if target is None:
+                lowered, launcher = self._lower(backend, operands, outputs)
+            else:
+                lowered = self.lowering(operands, target, outputs.allocate)
+                launcher = self.launcher(backend, lowered)
             self.fast.ran_on = str(backend.device)
-            yield PreparedCall(self, args, named, out, outputs, lowered, launcher)
+            yield PreparedCall(self, args, named, out, operands, outputs, lowered, launcher)
 
     def _lower(
         self, backend: HostBackend | CudaBackend, operands: Operands, outputs: Outputs
     ) -> tuple[Lowered, Launcher]:
         """The lowered call and its loaded kernels.  Those of the first call are kept on disk."""
-        target = backend.target
+        target = self.options.target(backend.target)
         if not self.lowering.is_empty:
             lowered = self.lowering(operands, target, outputs.allocate)
             return lowered, self.launcher(backend, lowered)
@@ -257,6 +282,10 @@ class Engine:
             self.fast.add_class((*code, session.adapter, kinds), call.observed)
         elif record.calls & (record.calls - 1) == 0:
             self.fast.add_layout(call.observed())
+
+    def forget_launchers(self) -> None:
+        """Drop loaded kernels' launches, and so the memory that their kernels share."""
+        self._records.clear()
 
     def launcher(self, backend: HostBackend | CudaBackend, lowered: Lowered, module: Module | None = None) -> Launcher:
         """The kernels, loaded on a device, without those that have no elements to compute.

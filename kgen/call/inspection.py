@@ -56,8 +56,8 @@ def source(engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape:
     if is_open(shape) or any(isinstance(value, OpenSpec) for value in given.values()):
         return aot_module(engine.program, engine.name, engine.options, _open(engine, given, shape, arch)).text
     operands = operands_of(describe(engine.program, given), (), shape, partial(_address, engine))
-    lowered = engine.lowering(operands, target_for(arch))
-    spec = _compile_spec(lowered, arch).with_explicit_dtypes(engine.program, operands.types)
+    lowered = engine.lowering(operands, engine.options.target(target_for(arch)))
+    spec = _compile_spec(lowered, arch, engine.options.tuning).with_explicit_dtypes(engine.program, operands.types)
     command = command_line(engine.program, engine.name, engine.options, spec)
     notes = _alignment_notes(lowered)
     return text_with_launcher(engine.program, engine.name, engine.options, lowered, operands, command, notes)
@@ -78,6 +78,7 @@ def _open(engine: Engine, given: Mapping[str, Any], shape: object, arch: str | N
         strides={n: a.strides for n, a in arrays.items() if a.strides and a.strides != _c_order(a.shape)},
         scalars={n: v.type.kind for n, v in values if isinstance(v, ScalarValue) and isinstance(v.type, WeakArg)},
         arch=arch,
+        tuning=engine.options.tuning,
     )
 
 
@@ -90,7 +91,7 @@ def explain(
     engine: Engine, args: Sequence[Any], named: Mapping[str, Any], shape: Shape | None, out: Any, arch: str | None
 ) -> Explanation:
     """The schedules for these arrays, and the reasons for them."""
-    target = target_for(arch_to_explain(arch, engine.device))
+    target = engine.options.target(target_for(arch_to_explain(arch, engine.device)))
     values, outs = _values(engine, args, named), given_outputs(engine.program, out)
     lowered = engine.lowering(operands_of(values, outs, shape, partial(_address, engine)), target)
     module = engine.module(lowered)
@@ -105,7 +106,7 @@ def compiled(
     return compile_for(source(engine, args, named, shape, arch), engine.name, engine.options, kind, arch)
 
 
-def _compile_spec(lowered: Lowered, arch: str | None) -> CompileSpec:
+def _compile_spec(lowered: Lowered, arch: str | None, tuning: int) -> CompileSpec:
     """The shapes and strides of these operands as the command line takes them."""
     operands = list(zip(lowered.specialised.graph.operands, lowered.arrays, strict=True))
     inputs = {o.name: a for o, a in operands if o.role in ("input", "inout") and o.view is None}
@@ -113,6 +114,7 @@ def _compile_spec(lowered: Lowered, arch: str | None) -> CompileSpec:
         shapes={n: a.shape for n, a in inputs.items()} or {"": max((a.shape for _, a in operands), key=len)},
         strides={n: a.strides for n, a in inputs.items() if a.strides != c_strides(a.shape)},
         arch=arch,
+        tuning=tuning,
     )
 
 

@@ -21,7 +21,7 @@ def warm_up(engine: Engine, calls: Sequence[tuple[Sequence[Any], Mapping[str, An
     def compile_one(call: tuple[Sequence[Any], Mapping[str, Any]]) -> None:
         backend = default_backend(engine.device)
         values = describe(engine.program, bind(engine.program, *call))
-        engine.load(backend, engine.lowering(operands_of(values, (), None), backend.target))
+        engine.load(backend, engine.lowering(operands_of(values, (), None), engine.options.target(backend.target)))
 
     in_parallel(compile_one, calls, f"compiling {engine.name}", progress)
 

@@ -21,7 +21,7 @@ from kgen.dtypes import DType, Kind
 from kgen.functions import CONSTANTS
 from kgen.header import default_base
 from kgen.jit import MOST_TEXT, check_length, looks_like_path, read_program
-from kgen.options import Options
+from kgen.options import OTHER_TABLES, Options
 from kgen.program import Program
 from kgen.schedule.any_layout import LAYOUTS
 from kgen.spec import as_dtype
@@ -37,7 +37,10 @@ def program_argument(function: F) -> F:
 
 
 def floating_point(function: F) -> F:
-    """``--fmad``, ``--fast`` and ``--deterministic``."""
+    """``--fmad``, ``--fast``, ``--deterministic`` and ``--tuning``."""
+    table = "the table that kernel.tune() or `kgen run --tune` found, for such arrays [default: 0]"
+    numbers = click.IntRange(0, OTHER_TABLES)
+    function = click.option("--tuning", type=numbers, default=0, metavar="N", help=table)(function)
     ordered = "give updates at computed places the same bits at every call"
     function = click.option("--deterministic", is_flag=True, help=ordered)(function)
     function = click.option(
@@ -175,10 +178,10 @@ def keep_program(file: str | None, outputs: Iterable[Path]) -> None:
             raise error("bad-option", f"-o {path} is the name of a program", "write to another file")
 
 
-def options_of(fmad: str, fast: bool, deterministic: bool) -> Options:
+def options_of(fmad: str, fast: bool, deterministic: bool, tuning: int) -> Options:
     if fast and fmad == "off":
         raise error("bad-option", "--fast allows contraction and --fmad=off forbids it", "remove one of them")
-    return Options(fmad == "on", fast, deterministic=deterministic)
+    return Options(fmad == "on", fast, deterministic=deterministic, tuning=tuning)
 
 
 def pairs(option: str, items: Iterable[str]) -> dict[str, str]:

@@ -41,6 +41,7 @@ class Request:
     fmad: str = "on"
     fast: bool = False
     deterministic: bool = False
+    tuning: int = 0
     line_directives: bool = False
     namespace: str | None = None
 
@@ -69,14 +70,14 @@ def prepare(program: Program, base: str, request: Request, kinds: Collection[str
     scalars = options.parse_scalars(given.scalar_text, program)
     shapes = options.parse_shapes(given.shape_text, program, scalars, any_rank=True)
     strides = options.parse_strides(given.strides_text, program, shapes)
-    flags = options.options_of(given.fmad, given.fast, given.deterministic)
+    flags = options.options_of(given.fmad, given.fast, given.deterministic, given.tuning)
     flags, program = replace(flags, line_directives=given.line_directives), flags.applied(program)
     if given.line_directives and is_text(program):
         raise error("bad-option", "--line-directives points at a file, and this program is in none", "leave it out")
     if given.namespace is not None:
         named_base(given.namespace)
     rank = 4 if given.rank is None else given.rank
-    rest = (shapes or {}, strides, scalars, given.layout or "any", rank, given.arch)
+    rest = (shapes or {}, strides, scalars, given.layout or "any", rank, given.arch, given.tuning)
     sets = _sets(given.dtype_text, given.dtypes, kinds)
     specs = {name: CompileSpec(dtypes, *rest) for name, dtypes in sets.items()}
     made = prepared(program, base, flags, specs, given.namespace)

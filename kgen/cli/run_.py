@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 @options.per_array("--dtype", "a=bf16", "read a file's raw bytes as a dtype .npy cannot name")
 @click.option("--shape", "shape_text", metavar="4x3", help="the shape of a program without array inputs")
 @click.option("--device", metavar="cuda|cpu", help="where to run [default: the GPU if there is one]")
+@click.option("--tune", is_flag=True, help="time other kernels first, say which --tuning is fastest here, and use it")
 @options.floating_point
 @click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
 # many: click passes each option as a parameter
@@ -54,9 +55,11 @@ def command(
     dtype_text: str | None,
     shape_text: str | None,
     device: str | None,
+    tune: bool,
     fmad: str,
     fast: bool,
     deterministic: bool,
+    tuning: int,
     as_json: bool,
 ) -> None:
     """Run the program FILE (`-`: standard input) or TEXT on real data."""
@@ -70,10 +73,13 @@ def command(
     written = [path for path in targets.values() if path != "-"]
     options.keep_program(file, map(Path, written))
     check_names(written)
-    flags = options.options_of(fmad, fast, deterministic)
+    flags = options.options_of(fmad, fast, deterministic, tuning)
     kernel = Kernel(lambda: program, base, device, flags)
     with terminal.working("reading files", quiet=as_json) as say:
         arrays = _arrays(files, options.parse_dtypes(dtype_text))
+        if tune:
+            say(f"timing kernels of {base}")
+            kernel = kernel.tune(**arrays, **scalars, shape=shape, progress=False)
         say(f"compiling and running {base}")
         started = time.perf_counter()
         result = kernel(**arrays, **scalars, shape=shape)
@@ -84,6 +90,9 @@ def command(
         _save(results, targets)
     terminal.show(tuple(kernel._engine.lowering.lints))
     _report(kernel, results, targets, seconds, as_json)
+    if tune and not as_json:
+        number = kernel.options.tuning
+        terminal.say(f"  the fastest kernels: --tuning {number}" if number else "  the usual kernels are the fastest")
 
 
 def _scalars(program: Program, items: tuple[str, ...]) -> dict[str, Any]:
@@ -219,7 +228,8 @@ def _report(kernel: Any, results: dict[str, Any], targets: dict[str, str], secon
             }
             for n, r in results.items()
         }
-        click.echo(json.dumps({"device": device, "seconds": seconds, "results": facts}, indent=2))
+        said = {"device": device, "seconds": seconds, "tuning": kernel.options.tuning, "results": facts}
+        click.echo(json.dumps(said, indent=2))
         return
     terminal.say(f"ran {kernel.name} on {device} in {seconds * 1e3:.1f} ms, compilation included")
     for name, array in results.items():

@@ -30,15 +30,17 @@ from typing import Literal
 from kgen.records import dataclass
 from kgen.runtime import folders
 
-Kind = Literal["cubin", "cpu", "lowering", "call"]
+Kind = Literal["cubin", "cpu", "lowering", "call", "tuning"]
 
-SUFFIX: dict[Kind, str] = {"cubin": ".cubin", "cpu": ".so", "lowering": ".lowering", "call": ".call"}
+SUFFIX: dict[Kind, str] = {
+    "cubin": ".cubin", "cpu": ".so", "lowering": ".lowering", "call": ".call", "tuning": ".tuning",
+}  # fmt: skip
 MAX_BYTES = 512 * 2**20  #: of each kind; the least recently used are removed
 _MAX_NOTE = 200
 _MAX_NAME = 60
 _TRAILER = 2 + 32  # the length of the note, and the digest
 #: Entries kept in memory: host libraries stay loaded instead, and lowerings and calls are read once.
-_IN_MEMORY = {"cubin": 256, "cpu": 0, "lowering": 0, "call": 0}
+_IN_MEMORY = {"cubin": 256, "cpu": 0, "lowering": 0, "call": 0, "tuning": 0}
 _PUTS_BETWEEN_SHRINKS = 64
 _ATTEMPTS = 5  # to write while another process removes the folder
 

@@ -36,8 +36,9 @@ WORDS = {
     "--rank": ["1", "4", "8", "9", "0", "-1", "two", "9" * 30],
     "--device": ["cpu", "tpu", "cuda:99", ""],
     "--fmad": ["on", "off", "maybe"],
+    "--tuning": ["0", "7", "25", "-1", "two", ""],
 }
-FLAGS = ["--fast", "--line-directives", "--json", "--help", "--nosuch", "-", "--"]
+FLAGS = ["--fast", "--tune", "--line-directives", "--json", "--help", "--nosuch", "-", "--"]
 
 pair = st.builds(lambda n, v: f"{n}={v}", st.sampled_from(NAMES), st.sampled_from(VALUES))
 place = st.one_of(

@@ -54,6 +54,8 @@ CALLS: list[tuple[str, dict[str, Any], list[Any], dict[str, Any]]] = [
         [kgen.spec((4, 5), "f32"), kgen.spec((7,), "i64"), kgen.spec((5,), "f32")],
         {},
     ),
+    ("out = sum(x, axis=0)", {"tuning": 6}, [kgen.spec((3000, 500), "f32")], {"arch": "sm_90"}),
+    ("out = sum(x, axis=0)", {"tuning": 6}, [kgen.spec(("?", 500), "f32")], {}),
     ("inout p: half\np = p * 2", {}, [kgen.spec((70000, 70000), "f16")], {}),
 ]
 

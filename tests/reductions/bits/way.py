@@ -22,7 +22,7 @@ Patches = Mapping[str, object]  #: where something is looked up, and what is fou
 class Way:
     """``arch``: on which devices only there is such a way.  ``tuning`` and ``only``: as :func:`tests.forced.forced`.
 
-    ``few``: whether few elements are taken otherwise than many.
+    ``few``: whether few elements are taken otherwise than many.  ``number``: of the table of tuned numbers.
     """
 
     name: str
@@ -31,11 +31,13 @@ class Way:
     tuning: Tuned = field(default_factory=dict)
     only: tuple[str, ...] = ()
     few: bool = False
+    number: int = 0
 
     @contextmanager
     def taken(self) -> Iterator[None]:
         with ExitStack() as stack:
-            stack.enter_context(forced(self.tuning if self.few else both(AS_MANY, self.tuning), self.only))
+            changes = self.tuning if self.few else both(AS_MANY, self.tuning)
+            stack.enter_context(forced(changes, self.only, number=self.number))
             for place, value in self.patches.items():
                 stack.enter_context(mock.patch(place, value))
             yield

@@ -1,0 +1,87 @@
+"""Other tables of tuned numbers: what they change, and that only speed depends on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen import pipeline
+from kgen.call.cached_lowering import CachedLowering
+from kgen.options import OTHER_TABLES
+from kgen.schedule.tables import SIZES, with_table
+from kgen.schedule.target import HOPPER, PORTABLE
+
+from .test_number_of_rows import PROGRAMS, ROWS, order
+
+TEXT = "out = max(cast<float>(max(a, b) + min(b, c)), axis=(0,))"
+
+
+def _numbers(table: Any, part: str = "") -> Iterator[tuple[str, str, Any]]:
+    """Part, field and value of each number."""
+    for field in fields(table):
+        value = getattr(table, field.name)
+        if is_dataclass(value):
+            yield from _numbers(value, f"{part}.{field.name}" if part else field.name)
+        else:
+            yield part, field.name, value
+
+
+def test_limits_are_the_same_in_all_tables() -> None:
+    """Rates differ by up to 4, sizes are twice or half as large, and nothing else differs."""
+    usual = list(_numbers(HOPPER.tuning))
+    assert {(part, name) for part, names in SIZES.items() for name in names} <= {(p, n) for p, n, _ in usual}
+    for number in range(1, OTHER_TABLES + 1):
+        for (part, name, value), (*_, other) in zip(usual, _numbers(with_table(HOPPER, number).tuning), strict=True):
+            if isinstance(value, float) and name == "overlap":
+                assert (value - 1) / 4.001 <= other - 1 <= (value - 1) * 4.001
+            elif isinstance(value, float):
+                assert value / 4.001 <= other <= value * 4.001
+            elif name in SIZES.get(part, ()):
+                assert other in (value, 2 * value, max(1, value // 2))
+            else:
+                assert other == value
+
+
+def test_a_number_is_one_table_everywhere() -> None:
+    """What a user wrote down gives the same kernels in every process, and targets are compared by identity."""
+    assert with_table(HOPPER, 0) is HOPPER
+    assert with_table(HOPPER, 7) is with_table(HOPPER, 7)
+    assert with_table(HOPPER, 7) != with_table(PORTABLE, 7)
+    rates = with_table(HOPPER, 12).tuning.traffic
+    assert (round(rates.memory / 1e12, 6), round(rates.launch * 1e6, 6)) == (7.11168, 7.477724)
+
+
+def test_tables_choose_among_kernels() -> None:
+    """Where predictions are close, several kernels; the file says by which table it was made."""
+    arrays = [kgen.spec((8192, 4750), dtype) for dtype in ("u8", "f64", "u8")]
+    texts = [kgen.jit(TEXT, tuning=n).source(*arrays, arch="sm_90") for n in range(OTHER_TABLES + 1)]
+    codes = {"\n".join(line for line in text.splitlines() if not line.startswith("//")) for text in texts}
+    assert len(codes) >= 4
+    assert all(f"--arch sm_90 --tuning {n}\n" in text for n, text in enumerate(texts) if n)
+    assert "--tuning" not in texts[0]
+
+
+@pytest.mark.parametrize("number", [4, 12, 19])
+def test_the_number_of_rows_decides_nothing(number: int) -> None:
+    """The order of a sum along a row is the same for one row and for a million, by another table, too."""
+    for name in ("rmsnorm", "softmax", "moments"):
+        lowering = CachedLowering(pipeline.load(PROGRAMS[name]))
+        for width in (7, 129, 4096, 262152):
+            found = {rows: order(lowering, rows, width, with_table(HOPPER, number)) for rows in ROWS}
+            assert set(found.values()) == {found[2]}, (name, width)
+
+
+@pytest.mark.parametrize("given", [-1, OTHER_TABLES + 1, True, "3", 1.0, None])
+def test_what_is_no_table(given: Any) -> None:
+    with pytest.raises(kgen.KgenError, match=f"tuning= is a number from 0 to {OTHER_TABLES}"):
+        kgen.jit("out = a", tuning=given)
+
+
+def test_tuning_is_for_a_gpu() -> None:
+    with pytest.raises(kgen.KgenError, match="runs on the CPU"):
+        kgen.jit("out = sum(x, axis=0)", device="cpu").tune(np.ones((3, 4), "f4"))
