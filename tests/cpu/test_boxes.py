@@ -24,6 +24,18 @@ def test_short_odd_rows() -> None:
     np.testing.assert_array_equal(kernel(a, b), a * b + a)
 
 
+def test_two_short_sides_get_a_third() -> None:
+    """16 elements of one order and 16 of another fill no box, so it goes on along the rows."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 99, (16, 900, 16)).astype(np.uint8).transpose(1, 2, 0)
+    b = rng.integers(0, 99, (900, 1, 16)).astype(np.uint8)
+    c = rng.integers(0, 99, (900, 16, 32)).astype(np.int16)[:, :, ::2]
+    kernel = kgen.jit("out = max(a, b) + min(b, c)", device="cpu")
+    (step,) = kernel.explain(a, b, c).steps
+    assert step.schedule["sides"] == (1, 1, 1)
+    np.testing.assert_array_equal(kernel(a, b, c), np.maximum(a, b) + np.minimum(b, c))
+
+
 def test_blocks_may_follow_each_other_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three operands, each consecutive along another dimension."""
     rng = np.random.default_rng(0)

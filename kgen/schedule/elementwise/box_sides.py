@@ -99,16 +99,18 @@ def _sides(facts: Facts, directions: Sequence[int]) -> Sides:
 
     A side begins at the dimension that its operands are read along, and goes on with those that continue it.  Of more
     than two dimensions besides the fastest, those with the most bytes an element are sides.  So is the second fastest
-    beside one other, where the fastest is short and not all outputs and operands continue it.
+    beside one other, where not all outputs and operands continue the fastest, and that is short, or both sides together
+    are too short to fill a box (*Boxes of two short sides*).
     """
     bytes_of: dict[int, int] = {}
     for size, d in zip(facts.itemsizes, directions, strict=True):
         bytes_of[d] = bytes_of.get(d, 0) + size
     most = sorted((d for d in bytes_of if d), key=lambda d: -bytes_of[d])[:2]
     found = _grown(facts, sorted(most), directions)
-    length = prod(facts.space.shape[d] for d in found.dims[0])
-    if len(most) == 1 and 1 not in most and found.dims[0] == [0] and length < facts.tuning.elementwise.shortest_side:
-        return _grown(facts, [1, *most], directions)
+    if len(most) == 1 and 1 not in most and found.dims[0] == [0]:
+        tuning, (length, other) = facts.tuning.elementwise, (prod(facts.space.shape[d] for d in s) for s in found.dims)
+        if length < tuning.shortest_side or not reaches(length * other, tuning.block * tuning.few_box_elements):
+            return _grown(facts, [1, *most], directions)
     return found
 
 
