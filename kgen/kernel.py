@@ -294,7 +294,9 @@ class Kernel:
         if number == self.options.tuning:
             return self
         options = replace(self.options, tuning=number)
-        return new_kernel(lambda: self.program, self.name, self._device, options, "", (), self._kept)
+        made = new_kernel(lambda: self.program, self.name, self._device, options, "", (), self._kept)
+        made._engine.lowering.lints.update(self._engine.lowering.lints)  # each is shown once
+        return made
 
     @public
     def meta(self, /, *args: Any, shape: Shape | None = None, **named: Any) -> Spec | tuple[Spec, ...]:

@@ -7,6 +7,7 @@ run on the caller's arrays, but what they update is copied first.  What was foun
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -16,7 +17,7 @@ from kgen.call.device import choose_backend
 from kgen.call.engine import Engine, PreparedCall
 from kgen.call.stored_lowering import key_of
 from kgen.call.warmup import in_parallel
-from kgen.diagnostics import error
+from kgen.diagnostics import KgenError, error
 from kgen.ir.graph import Gather, Scatter
 from kgen.layout.overlap import Region, byte_range
 from kgen.lowering import Lowered
@@ -67,8 +68,13 @@ def fastest_table(
 
     def seconds(number: int) -> float:
         trial.forget_launchers()  # with the memory between their kernels
-        with prepare(target=with_table(usual, number)) as call:
-            return _seconds(call, device.index)
+        try:
+            with prepare(target=with_table(usual, number)) as call:
+                return _seconds(call, device.index)
+        except KgenError as problem:
+            if number and problem.diagnostics[0].code == "out-of-memory":  # of copies that only this table makes
+                return math.inf
+            raise
 
     number = 0
     if len(kernels) > 1:

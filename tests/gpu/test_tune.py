@@ -10,9 +10,11 @@ import pytest
 
 import kgen
 from kgen.call import tune
+from kgen.diagnostics import error
 from kgen.options import OTHER_TABLES
 from kgen.runtime.cuda.driver import probe
 from kgen.schedule.tables import with_table
+from kgen.schedule.target import HOPPER
 
 pytestmark = [
     pytest.mark.gpu,
@@ -104,6 +106,23 @@ def test_numpy_arrays_are_tuned_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> N
     assert np.array_equal(x, np.arange(12, dtype=np.float32).reshape(3, 4))
     tuned(x)
     assert np.array_equal(x, 2 * np.arange(12, dtype=np.float32).reshape(3, 4))
+
+
+def test_a_table_that_needs_too_much_memory_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are timed; where the usual kernels do not fit, that is said."""
+    real = tune._seconds
+
+    def seconds(call: Any, device: int) -> float:
+        if call.lowered.target.tuning is not HOPPER.tuning or fails:
+            raise error("out-of-memory", "too much")
+        return real(call, device)
+
+    monkeypatch.setattr(tune, "_seconds", seconds)
+    fails, given, kernel = False, _given(), kgen.jit(TEXT)
+    assert kernel.tune(**given) is kernel
+    fails = True
+    with pytest.raises(kgen.KgenError, match="too much"):
+        kernel.tune(**_given(2000))
 
 
 def test_one_kernel_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,6 +66,15 @@ def test_tables_choose_among_kernels() -> None:
     assert "--tuning" not in texts[0]
 
 
+def test_another_table_predicts_no_times() -> None:
+    """It is what the numbers might be; what is said of its kernels is which table it was."""
+    x = kgen.spec((3000, 500), "f32")
+    usual, other = (kgen.jit("out = sum(x, axis=0)", tuning=n).explain(x, arch="sm_90").steps[0] for n in (0, 6))
+    assert usual.costs
+    assert not other.costs
+    assert other.reasons[-1] == "table 6 of tuned numbers"
+
+
 @pytest.mark.parametrize("number", [4, 12, 19])
 def test_the_number_of_rows_decides_nothing(number: int) -> None:
     """The order of a sum along a row is the same for one row and for a million, by another table, too."""

@@ -15,6 +15,7 @@ from kgen.runtime.cuda.memory import own_stream
 _SHORT = 30e-6  # seconds of a launch that the host may take longer to queue: such are timed in a graph
 _MOST = 20  # launches that are timed together
 _ENOUGH = 2e-3  # seconds of these
+_LEAST = 1e-6  # seconds that events tell apart, about
 _REPEATS = 5
 
 
@@ -31,7 +32,7 @@ def launch_seconds(device: int, launch: Callable[[int], None], prepare: Callable
 
     _seconds(device, stream, partial(run, 1), prepare)  # the first one also loads code
     alone = min(_seconds(device, stream, partial(run, 1), prepare) for _ in range(_REPEATS))
-    launches = min(_MOST, int(_ENOUGH / alone))
+    launches = min(_MOST, int(_ENOUGH / max(alone, _LEAST)))
     if launches < 2 or prepare is not None:
         return alone
     together: Callable[[], None] = partial(run, launches)
