@@ -107,7 +107,7 @@ def _sides(facts: Facts, directions: Sequence[int]) -> Sides:
         bytes_of[d] = bytes_of.get(d, 0) + size
     most = sorted((d for d in bytes_of if d), key=lambda d: -bytes_of[d])[:2]
     found = _grown(facts, sorted(most), directions)
-    if len(most) == 1 and 1 not in most and found.dims[0] == [0]:
+    if len(most) == 1 and 1 not in most and found.dims[0] == [0] and reaches(facts.space.numel, 1):
         tuning, (length, other) = facts.tuning.elementwise, (prod(facts.space.shape[d] for d in s) for s in found.dims)
         if length < tuning.shortest_side or not reaches(length * other, tuning.block * tuning.few_box_elements):
             return _grown(facts, [1, *most], directions)

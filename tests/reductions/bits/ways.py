@@ -175,7 +175,7 @@ def _whole(specialised: pipeline.Specialised, *rest: Any) -> pipeline.Specialise
 WAYS: tuple[Way, ...] = (
     Way("as chosen", few=True),
     Way("as many"),
-    *(Way(f"by table {n}", number=n) for n in (6, 12, 17)),
+    *(Way(f"by table {n}", number=n) for n in (6, 12)),
     *(_rows(f"held by {n}", n, held=True) for n in (1, 2, 4, 8, 16, 32, 64, 128, 512)),
     *(_rows(f"read again by {n}", n, held=False, longest_of_one_block=1 << 40) for n in (32, 256)),
     *(_rows(f"one by one, by {n}", n, _SINGLY, held=True) for n in (1, 8, 64, 256)),
