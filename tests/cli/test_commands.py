@@ -122,6 +122,16 @@ def test_run_prints_a_summary_as_json(run: Run, files: Any) -> None:
     assert facts["results"] == {"out": {"shape": [4, 5], "dtype": "float32", "file": None}}
 
 
+def test_run_by_another_table(run: Run, files: Any) -> None:
+    """``--tuning`` is said in the summary, and only a GPU's clock can choose one."""
+    text, inputs = "out = sum(a, axis=0)", ("--input", "a=a.npy", "--device", "cpu")
+    status, out, _ = run("run", "-", *inputs, "--tuning", "6", "--json", stdin=text)
+    assert (status, json.loads(out)["tuning"]) == (0, 6)
+    status, _, err = run("run", "-", *inputs, "--tune", stdin=text)
+    assert status == 1
+    assert "tune() times kernels on a GPU" in err
+
+
 def test_run_saves_several_results(run: Run, files: Any, tmp_path: Path) -> None:
     """``-o s=s.npy -o q=q.npy -o p=p2.npy``: outputs, and arguments that were updated."""
     inputs = ["--input", "a=a.npy,b=b.npy,p=p.npy", "--device", "cpu"]
