@@ -49,7 +49,8 @@ def with_backward(made: Prepared, wrt: str | None) -> list[Prepared]:
 
 
 def _again(made: Prepared, program: Program, base: str, spec: CompileSpec) -> Prepared:
-    return prepared(program, base, made.flags, {"": spec}, made.namespace)
+    """A derived program, by the usual table: that of ``--tuning`` is for the program that it is derived from."""
+    return prepared(program, base, replace(made.flags, tuning=0), {"": replace(spec, tuning=0)}, made.namespace)
 
 
 def _spec_of(

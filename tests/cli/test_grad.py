@@ -61,6 +61,15 @@ def test_a_pair_of_files(run: Run, tmp_path: Path) -> None:
     assert "// Outputs: x_grad: bfloat16, w_grad: bfloat16" in text
 
 
+def test_a_backward_program_is_by_the_usual_table(run: Run, tmp_path: Path) -> None:
+    """A table is found for one program."""
+    out = tmp_path / "s.cu"
+    options = ("--shape", "x=3000x500", "--tuning", "6", "--grad", "-o", str(out))
+    assert run("compile", "-c", "out = sum(x, axis=0)", *options)[0] == 0
+    assert "--tuning 6" in out.read_text(encoding="utf-8")
+    assert "--tuning" not in (tmp_path / "s_backward.cu").read_text(encoding="utf-8")
+
+
 def test_a_pair_in_a_library(run: Run, tmp_path: Path) -> None:
     if (why := missing()) is not None:
         pytest.skip(why)
