@@ -20,7 +20,7 @@ from kgen.schedule.column_tuning import (
     ResidentColumns,
 )
 from kgen.schedule.elementwise_tuning import Elementwise
-from kgen.schedule.latency import Latency
+from kgen.schedule.latency import Latency, RowLatency
 from kgen.schedule.rates import (
     BOX_COSTS,
     CHUNK_COSTS,
@@ -93,9 +93,16 @@ class Rows:
     few_elements: int = 16
     #: Threads that share a row then, at most.
     few_sharing: int = 512
+    #: Threads in all from which on blocks of few rows have 256 threads, not 128, where a warp or less takes a row: half
+    #: as many begin (265 to 1057 blocks 0.96 of the time, up to 66 1.02; `Threads that share few rows, again`).
+    few_filled: int = 8449
     #: Threads that an SM has registers for where 16-bit values take the place of what they are computed from (a sum
     #: of three and its rmsnorm, 64 rows of 4096 1.62 us, 1.80 where the compiler decides; *Halves that are kept*).
     halves_resident_threads: int = 512
+    #: Groups of a thread to which one more is added, where that leaves no lane idle, beside two operands that all rows
+    #: share (layernorm of 5120 bfloat16 by 160 threads with 4 groups; of 9216 by 192 with 6 1.08 of the time with few
+    #: rows, and 1.01 with many).
+    most_alone: int = 4
     #: Bytes of a row that a thread keeps in registers.  More bytes in flight per thread, and cheaper exchanges, are
     #: better than more threads (rows of 16384 bfloat16 0.99, 0.87 with more threads).
     kept_bytes: int = 128
@@ -314,6 +321,7 @@ class Tuning:
     resident_box_rates: ResidentBoxRates = field(default_factory=ResidentBoxRates)
     resident_rates: OccupancyRates = field(default_factory=lambda: RESIDENT_RATES)
     latency: Latency = field(default_factory=Latency)
+    row_latency: RowLatency = field(default_factory=RowLatency)
 
 
 #: Measured on an H200, and used for every device until others are measured.

@@ -141,9 +141,9 @@ def test_the_tuning_says_which_kernels_start_the_next_early() -> None:
     """A device with more SMs has more blocks that count as few; small blocks of columns make no call."""
     early, call = "if (gridDim.x <= 160) { let_next_kernel_start(); }", "let_next_kernel_start"
     with forced({"rows": {"few_blocks": 160}}):
-        assert early in bare(kgen.jit(SUM).source(kgen.spec((300, 512), "bf16"), arch="sm_90"))
+        assert early in bare(kgen.jit(SUM).source(kgen.spec((200, 512), "bf16"), arch="sm_90"))
     columns = "out = sum(x, axis=0)"
     for small, calls in ((0, 1), (1024, 0)):
         with forced({"columns": {"small_block": small}}):
-            text = kgen.jit(columns).source(kgen.spec((300, 512), "bf16"), arch="sm_90")
+            text = kgen.jit(columns).source(kgen.spec((200, 512), "bf16"), arch="sm_90")
         assert text.count(f"    {call}();") == text.count(f"void {call}()") == calls

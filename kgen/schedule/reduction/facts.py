@@ -128,6 +128,39 @@ class RowFacts(Facts):
         """Whether an access's elements are consecutive along the row."""
         return self.varies[access] and self.step_along(access, 0) == 1
 
+    @cached_property
+    def consecutive(self) -> tuple[int, ...]:
+        """The operands that are consecutive along the row."""
+        return tuple(i for i in range(len(self.varies)) if self.is_consecutive(i))
+
+    @cached_property
+    def repeated(self) -> frozenset[int]:
+        """The operands that are the same along the fastest dimension of the row: a group has one load."""
+        still = (i for i, varies in enumerate(self.varies) if varies and not self.space.strides[i][0])
+        return frozenset(i for i in still if i not in self.written)
+
+    @cached_property
+    def largest(self) -> int:
+        """Bytes per element of the widest operand that varies along the row."""
+        space, reduced = self.space, range(self.reduced)
+        moving = [
+            i
+            for i, varies in enumerate(self.varies)
+            if varies and any(space.strides[i][d] for d in reduced if space.shape[d] > 1) and i not in self.repeated
+        ]
+        return max((self.itemsizes[i] for i in moving), default=1)
+
+    @cached_property
+    def vector(self) -> int:
+        """Elements that fill the widest access; 1 where groups do not help.
+
+        They do not help where the operands that vary along all dimensions are strided along the row: the consecutive
+        ones are then the same for many rows.
+        """
+        varying = self.varying(self.reads)
+        helps = self.consecutive and (not varying or any(i in self.consecutive for i in varying))
+        return max(1, self.target.vector_bytes // self.largest) if helps else 1
+
     def space_from(self, first: int) -> IterationSpace:
         """The dimensions from ``first`` on."""
         space = self.space

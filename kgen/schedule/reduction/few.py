@@ -6,19 +6,25 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import ceil, prod
 
+from kgen.ir.graph import Reduction
 from kgen.layout.iterator import IterationSpace
 from kgen.records import dataclass, replace
 from kgen.schedule.cost import Extents, Traffic, coarse, pieces, run
 from kgen.schedule.elementwise.walks import arithmetic
-from kgen.schedule.latency import Work, cycles
+from kgen.schedule.latency import RowWork, Work, cycles, row_cycles
 from kgen.schedule.reduction.column_tiles import is_of_one_column
 from kgen.schedule.reduction.facts import RowFacts
+from kgen.schedule.reduction.thread_mapping import few_block
 from kgen.schedule.target import SECTOR, WARP, WORD
 from kgen.schedule.trace import leading
 
 #: Merges that take as long as a group that another thread has loaded takes to be added: a shuffle and an addition
 #: (*More threads a row in the order of fewer*).
 _ADDED = 0.5
+
+#: Reductions that take an exponential of each element, and its instructions.
+_EXPONENTIAL_SUMS = frozenset({"exp_sum", "logsumexp"})
+_EXPONENTIAL = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,7 @@ def few_rows(facts: RowFacts) -> int | None:
         return None
     few = _Few(facts, coarse(facts.space))
     ways = [1 << n for n in range(few.width.bit_length() + 1) if 1 << n <= tuning.few_sharing]
-    return min(ways, key=lambda threads: cycles(few.of_rows(threads), facts.tuning.latency))
+    return min(ways, key=lambda threads: row_cycles(few.shared_by(threads), facts.tuning.row_latency))
 
 
 def helping_rows(facts: RowFacts, threads: int, groups: int) -> int:
@@ -87,9 +93,9 @@ def helping_rows(facts: RowFacts, threads: int, groups: int) -> int:
     added = ceil(groups / threads) * facts.rounds * few.words * _ADDED
 
     def taken(way: int) -> float:
-        work = few.of_rows(way)
-        exchange = few.of_rows(threads).merges + added if way > threads else work.merges
-        return cycles(replace(work, merges=exchange), facts.tuning.latency)
+        work = few.shared_by(way)
+        exchange = few.merges(threads) + added if way > threads else work.merges
+        return row_cycles(replace(work, merges=exchange), facts.tuning.row_latency)
 
     return min(ways, key=taken)
 
@@ -114,6 +120,12 @@ class _Few:
     @cached_property
     def instructions(self) -> float:
         return arithmetic(self.facts.step) + 2 * self.facts.rounds
+
+    @cached_property
+    def exponentials(self) -> int:
+        """Reductions that take an exponential of each element."""
+        attributes = (op.attr for op in self.facts.step.graph.ops)
+        return sum(isinstance(one, Reduction) and one.kind in _EXPONENTIAL_SUMS for one in attributes)
 
     @cached_property
     def bytes_read(self) -> int:
@@ -202,19 +214,41 @@ class _Few:
         )
 
     def of_rows(self, threads: int) -> Work:
+        """By which rows are compared with columns."""
         facts, block = self.facts, max(threads, self.facts.tuning.rows.short_block)
-        lanes, warps = min(threads, WARP), ceil(threads / WARP)
-        steps = lanes.bit_length() - 1 + warps.bit_length() - 1
         return Work(
             ceil(self.rows * threads / block),
             block // WARP,
             1,
             ceil(self.width / threads),
             self.instructions,
-            steps * facts.rounds * self.words,
-            2 * facts.rounds * (warps > 1),
+            self.merges(threads),
+            2 * facts.rounds * (threads > WARP),
             self.moved(block // threads),
         )
+
+    def shared_by(self, threads: int) -> RowWork:
+        """By which numbers of threads that share a row are compared."""
+        facts, group = self.facts, self.facts.vector
+        while group > 1 and (group * threads > self.width or facts.space.shape[0] % group):
+            group //= 2
+        groups, block = ceil(self.width / (group * threads)), few_block(self.rows, threads, facts.tuning.rows)
+        return RowWork(
+            ceil(self.rows * threads / block),
+            block // WARP,
+            groups,
+            groups * group,
+            self.instructions + _EXPONENTIAL * self.exponentials,
+            self.merges(threads),
+            2 * facts.rounds * (threads > WARP),
+            facts.reduced > 1,
+            self.moved(block // threads),
+        )
+
+    def merges(self, threads: int) -> float:
+        """Of states by shuffles, one after the other."""
+        lanes, warps = min(threads, WARP), ceil(threads / WARP)
+        return (lanes.bit_length() - 1 + warps.bit_length() - 1) * self.facts.rounds * self.words
 
     def moved(self, rows: int) -> float:
         """Bytes of the sectors of so many neighbouring rows or columns."""

@@ -68,7 +68,7 @@ def along_rows_and_columns(facts: RowColumnsFacts) -> Choice:
     vectors = max(1, tuning.elements // traversal.group, -(-groups // tuning.most_threads))
     threads = -(-groups // (vectors * WARP)) * WARP
     apart = len(facts.space.shape) == facts.reduced + 1  # all rows at the same distance
-    is_long = facts.width * traversal.largest >= tuning.prefetched_bytes
+    is_long = facts.width * facts.largest >= tuning.prefetched_bytes
     few = vectors * traversal.group <= tuning.elements  # otherwise there are no registers for more loads at once
     exact = few and facts.width == threads * vectors * traversal.group
     schedule = RowColumnsSchedule(

@@ -23,6 +23,7 @@ from kgen.schedule.reduction.thread_mapping import (
     Order,
     RowDemand,
     ThreadMapping,
+    few_mapping,
     filled,
     in_powers,
     map_few_vectors,
@@ -239,7 +240,7 @@ def row_mapping(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
     threads = helping_rows(facts, found.threads, groups)
     if threads == found.threads:
         return found
-    helped = one_row_mapping(threads, -(-groups // threads), tuning=facts.tuning.rows)
+    helped = few_mapping(facts.rows, threads, -(-groups // threads), facts.tuning.rows)
     return replace(helped, order=Order(found.threads, found.vectors))
 
 
@@ -272,7 +273,7 @@ def _mapping_of_many(facts: RowFacts, traversal: RowTraversal) -> ThreadMapping:
         return _of_spans(facts)
     if traversal.sharing is not None and found.vectors and found.cluster == 1:
         threads = max(found.threads, traversal.sharing)
-        return one_row_mapping(threads, max(1, -(-width // (group * threads))), tuning=tuning)
+        return few_mapping(facts.rows, threads, max(1, -(-width // (group * threads))), tuning)
     if not facts.along:
         return found
     if facts.segment and found.vectors and found.cluster == 1:
@@ -318,6 +319,7 @@ def _mapping_by_length(facts: RowFacts, traversal: RowTraversal) -> ThreadMappin
             plain=facts.is_plain,
             walks=facts.is_plain and group == 1 and traversal.sharing is None,
             pieces=facts.reduced > 1,
+            shared=traversal.weights,
             tuning=tuning,
         )
     )

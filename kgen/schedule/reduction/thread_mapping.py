@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kgen.records import dataclass, replace
 from kgen.schedule.target import WARP
+from kgen.schedule.trace import reaches
 from kgen.schedule.tuning import H200, Rows
 
 
@@ -37,6 +38,7 @@ class RowDemand:
     the same, by all of them, where several are kept.  ``plain``: whether a kernel has one round, and writes one result
     for each row.  ``walks``: whether long rows are then walked, where they are not kept in few registers (norms
     of 12,495 elements in pieces of 49 132 us, 239 in registers).  ``pieces``: whether a row has several dimensions.
+    ``shared``: operands that all rows share.
     """
 
     width: int
@@ -52,6 +54,7 @@ class RowDemand:
     plain: bool = False
     walks: bool = False
     pieces: bool = False
+    shared: int = 0
     tuning: Rows = H200.rows
 
     @property
@@ -67,6 +70,18 @@ class RowDemand:
 def one_row_mapping(threads: int, vectors: int, cluster: int = 1, tuning: Rows = H200.rows) -> ThreadMapping:
     """The mapping for ``threads`` per row: a block takes one row, or several short ones."""
     return ThreadMapping(threads, vectors, cluster, threads if threads > WARP else max(threads, tuning.short_block))
+
+
+def few_mapping(rows: int, threads: int, vectors: int, tuning: Rows) -> ThreadMapping:
+    """The mapping of few ``rows``: a block takes one row, or several short ones."""
+    return ThreadMapping(threads, vectors, block=few_block(rows, threads, tuning))
+
+
+def few_block(rows: int, threads: int, tuning: Rows) -> int:
+    """Threads of a block that takes one of few ``rows``, or several short ones."""
+    if threads > WARP:
+        return threads
+    return tuning.filled_block if reaches(rows * threads, tuning.few_filled) else tuning.short_block
 
 
 def filled(mapping: ThreadMapping, row_bytes: int, *, many: bool, tuning: Rows = H200.rows) -> ThreadMapping:
@@ -133,7 +148,7 @@ def map_row(row: RowDemand) -> ThreadMapping:
     for threads, cluster, vectors in _candidates(row):
         if cluster <= row.largest and row.count <= threads * cluster * vectors:
             if cluster == 1 and threads > WARP:
-                threads = _without_idle_warps(row, threads)
+                threads = _without_idle_warps(row, threads, vectors)
             return one_row_mapping(threads, -(-row.count // (threads * cluster)), cluster, tuning)
     longest = tuning.longest_walk if row.plain else tuning.longest_cached
     threads = tuning.walk_threads if row.plain else tuning.loop_threads
@@ -152,14 +167,20 @@ def _of_any_length(row: RowDemand) -> ThreadMapping:
     return one_row_mapping(tuning.loop_threads, 0, tuning=tuning)
 
 
-def _without_idle_warps(row: RowDemand, threads: int) -> int:
-    """As few pairs of warps, up to ``threads``, as keep a row with the same number of groups each.
+def _without_idle_warps(row: RowDemand, threads: int, most: int) -> int:
+    """As few warps, up to ``threads``, as keep a row with the same number of groups each, at most ``most``: an even
+    number, or an odd one without idle lanes.
 
     Rows of 4608 bfloat16 take 192 threads with 3 vectors each; of 256, a quarter would be idle (layernorm 73 us, 85
-    with these).  Odd numbers of warps and more vectors are slower than idle lanes (of 5120, 160 threads with 4 vectors
-    take 4% to 15% longer than 256 with 3, where rows are few).
+    with these).  Odd numbers of warps and more vectors are slower than idle lanes where rows are few (of 5120, 160
+    threads with 4 vectors take 3% to 11% longer than 256 with 3); but beside two operands that all rows share,
+    which leave few registers, many rows take 10% less (*Odd numbers of warps*).
     """
     each = -(-row.count // threads)
+    crowded = row.shared > 1 and each < row.tuning.most_alone
+    for groups in (each, each + 1) if crowded else (each,):
+        if row.count % (groups * WARP) == 0 and groups <= most and not row.several:
+            return row.count // groups
     return -(-row.count // (each * 2 * WARP)) * 2 * WARP
 
 

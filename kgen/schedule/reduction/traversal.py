@@ -29,37 +29,14 @@ class RowTraversal:
     stages: bool = False
 
     @cached_property
-    def consecutive(self) -> tuple[int, ...]:
-        """The operands that are consecutive along the row."""
-        return tuple(i for i in range(len(self.facts.varies)) if self.facts.is_consecutive(i))
-
-    @cached_property
     def dense(self) -> tuple[int, ...]:
         """The consecutive operands whose rows have several dimensions without gaps between them."""
         space, reduced = self.facts.space, self.facts.reduced
         follows = {
             i: all(space.strides[i][d] == space.strides[i][d - 1] * space.shape[d - 1] for d in range(1, reduced))
-            for i in self.consecutive
+            for i in self.facts.consecutive
         }
         return tuple(i for i, dense in follows.items() if dense and reduced > 1)
-
-    @cached_property
-    def largest(self) -> int:
-        """Bytes per element of the widest operand that varies along the row."""
-        space, reduced = self.facts.space, range(self.facts.reduced)
-        moving = [
-            i
-            for i, varies in enumerate(self.facts.varies)
-            if varies and any(space.strides[i][d] for d in reduced if space.shape[d] > 1) and i not in self.repeated
-        ]
-        return max((self.facts.itemsizes[i] for i in moving), default=1)
-
-    @cached_property
-    def repeated(self) -> Set[int]:
-        """The operands that are the same along the fastest dimension of the row: a group has one load."""
-        space = self.facts.space
-        still = (i for i, varies in enumerate(self.facts.varies) if varies and not space.strides[i][0])
-        return frozenset(i for i in still if i not in self.facts.written)
 
     @cached_property
     def of_segments(self) -> tuple[bool, ...]:
@@ -78,14 +55,8 @@ class RowTraversal:
 
     @cached_property
     def widest(self) -> int:
-        """Elements that fill the widest access; 1 where groups do not help.
-
-        They do not help where the operands that vary along all dimensions are strided along the row: the consecutive
-        ones are then the same for many rows.
-        """
-        varying = self.facts.varying(self.facts.reads)
-        helps = self.consecutive and (not varying or any(i in self.consecutive for i in varying))
-        vector = max(1, self.facts.target.vector_bytes // self.largest) if helps else 1
+        """Elements that fill the widest access, or fewer where many threads share a row; 1 where groups do not help."""
+        vector = self.facts.vector
         while self.sharing is not None and vector > 1 and vector * self.sharing > self.facts.width:
             vector //= 2
         return vector
@@ -98,7 +69,7 @@ class RowTraversal:
             return vector
         if facts.width <= tuning.open_shortest:
             return 1
-        is_short = vector > tuning.open_vector and facts.width * self.largest < tuning.shortest_peeled
+        is_short = vector > tuning.open_vector and facts.width * self.facts.largest < tuning.shortest_peeled
         return tuning.open_vector if is_short else vector
 
     @cached_property
@@ -111,8 +82,8 @@ class RowTraversal:
         """How rows would be staged through shared memory, None where that does not pay."""
         may = self.facts.along and self.facts.reduced == 1 and self.sharing is None
         if may and self.stages and self.threads:
-            return stage_dense(self.facts, self.consecutive, self.vector, self.threads)
-        return stage(self.facts, self.consecutive, self.vector) if may else None
+            return stage_dense(self.facts, self.facts.consecutive, self.vector, self.threads)
+        return stage(self.facts, self.facts.consecutive, self.vector) if may else None
 
     @cached_property
     def flat(self) -> StagedRows | None:
@@ -130,9 +101,9 @@ class RowTraversal:
         if self.short is not None:  # where few rows are read in place, too
             return self.short.anchor, frozenset()
         facts = self.facts
-        long = not facts.along or facts.width * self.largest >= facts.tuning.rows.shortest_peeled
+        long = not facts.along or facts.width * self.facts.largest >= facts.tuning.rows.shortest_peeled
         if self.vector > 1 and facts.reduced == 1 and long and self.sharing is None and not self._is_mixed:
-            return choose_anchor(facts, self.consecutive, self.widest)  # of multiples of a narrower vector, too
+            return choose_anchor(facts, self.facts.consecutive, self.widest)  # of multiples of a narrower vector, too
         return None, frozenset()
 
     @property
@@ -141,7 +112,7 @@ class RowTraversal:
         two at a time."""
         facts, tuning = self.facts, self.facts.tuning.rows
         fits = facts.along and facts.width * facts.bytes_of(facts.reads) <= tuning.most_mixed_bytes
-        return fits and self.largest == LONG and any(facts.itemsizes[i] < LONG for i in facts.reads)
+        return fits and self.facts.largest == LONG and any(facts.itemsizes[i] < LONG for i in facts.reads)
 
     @property
     def anchor(self) -> int | None:
@@ -171,7 +142,7 @@ class RowTraversal:
         long = not facts.along or facts.width >= facts.tuning.rows.shortest_shifted
         if self.anchor is None or self.flat is not None or not long:
             return ()
-        others = [i for i in self.consecutive if i not in self.alike and i not in facts.written]
+        others = [i for i in self.facts.consecutive if i not in self.alike and i not in facts.written]
         return tuple(i for i in others if is_shifted(facts.itemsizes[i], self.group))
 
     @cached_property
@@ -183,7 +154,7 @@ class RowTraversal:
     @cached_property
     def own(self) -> tuple[int, ...]:
         """The operands that are read along rows, without those that all rows share, or all elements of a group."""
-        read = [i for i in self.facts.reads if i not in self.repeated] or self.facts.reads
+        read = [i for i in self.facts.reads if i not in self.facts.repeated] or self.facts.reads
         if any(p is not None for p in self.patterns.values()):
             return tuple(i for i in read if i in self.staged or self.patterns.get(i) is not None)
         return tuple(read)
@@ -217,12 +188,12 @@ class RowTraversal:
             return "spaced", 0
         if access in self.shifted:
             return "shifted", widest if access in self.aligned else size
-        if access in self.consecutive:
+        if access in self.facts.consecutive:
             aligned = self._is_aligned(access) if self.anchor is None else access in self.alike
             return "vector", self.group * size if aligned else size
         if self.of_segments[access]:
             return "column", 0
-        if access in self.repeated and (self.group > 1 or self.facts.reduced == 1):
+        if access in self.facts.repeated and (self.group > 1 or self.facts.reduced == 1):
             return "column", 0
         return ("gather" if self.facts.varies[access] else "row"), 0
 
