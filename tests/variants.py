@@ -57,11 +57,15 @@ VARIANTS: dict[str, dict[str, str]] = {
         "test_few_rows": r"dense-float16|misaligned-float32|columns-float32",
         "test_more_threads_add_in_the_order_of_many": r".*-float(16|64)",
     },
-    "reductions/bits/test_mixed_layouts.py": {"test_every_schedule_gives_the_same": r".*-(30|16)"},
+    "reductions/bits/test_mixed_layouts.py": {
+        "test_every_schedule_gives_the_same": r".*-(30|16|65)",
+        "test_walks_that_load_ahead_give_the_same": r"layouts[12]--1",
+    },
     "reductions/bits/test_nested.py": {"test_floats": r"float32-.*"},
     "reductions/bits/test_number_of_rows.py": {
         "test_bits": r"(add_rmsnorm|layernorm|cross_entropy|moments)-(100|5120|40000)|softmax-(100|1001|40000)",
     },
+    "reductions/bits/test_random.py": {"test_random_programs_by_random_ways": r"[1-3]"},
     "reductions/bits/test_schedules.py": {
         "test_floats_by_every_schedule": r"\(12, 1001\)-columns|\(23, 24\)-dense", "test_other_floats": r"3-.*",
         "test_as_chosen": r"200-4096-bfloat16", "test_integers": r"[059]-.*",
@@ -76,13 +80,14 @@ VARIANTS: dict[str, dict[str, str]] = {
         "test_runs_at_odd_addresses": r"(float16|int8)-True|(bfloat16|uint8)-False",
     },
     "reductions/test_columns.py": {
-        "test_any_number_of_columns": r"24|66", "test_columns_apart": r"shape1-.*|shape0-int8",
+        "test_any_number_of_columns": r"24|66", "test_columns_apart": r"shape1-.*|shape[02]-int8",
         "test_rows_of_one_element": r"shape1-(?!(sum|var|argmin)$).*", "test_shared_columns": r"shape1-(float64|int8)",
     },
     "reductions/test_complex.py": {"test_compiles_for_gpus": r".*-c128", "test_values": r".*-complex64"},
     "reductions/test_copies.py": {"test_every_way_has_the_same_bits": r"\((1, 2, 0|0, 2, 1|2, 0, 1)\)"},
     "reductions/test_contract.py": {"test_mean_beside_var": r"(100|4000)-.*"},
     "reductions/test_fusion.py": {"test_values": r".*-129-.*"},
+    "reductions/test_in_turn.py": {"test_results_are_those_of_threads_across_first": r"(5|8|15)-.*"},
     "reductions/test_kernels.py": {"test_only_a_threads_last_group_may_be_outside": r".*-(f64|uint8)"},
     "reductions/test_odd_rows.py": {
         "test_values": r"\((140|33|5, 1024|9|50, 7|70, 100|5, 1001).*", "test_many_rows": r"\(1030, 7\)-1",
