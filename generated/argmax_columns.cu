@@ -88,12 +88,6 @@ struct ArgMax {
         }
     }
 
-    // The state of lane `lane ^ d`.
-    __device__ __forceinline__ ArgMax shuffle_xor(int d) const
-    {
-        return {__shfl_xor_sync(0xffffffffu, value, d), __shfl_xor_sync(0xffffffffu, at, d)};
-    }
-
     __device__ __forceinline__ long long result() const { return at; }
 };
 
@@ -106,9 +100,6 @@ struct Max {
 
     __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
     __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
-
-    // The state of lane `lane ^ d`.
-    __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
 
     __device__ __forceinline__ T result() const { return value; }
 };

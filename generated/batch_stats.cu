@@ -83,38 +83,11 @@ struct Moments {
                 __shfl_xor_sync(0xffffffffu, distance, d)};
     }
 
-    // The state of the first of Lanes lanes.  All have merged the same sets, but in different orders, so their last
-    // bits differ.
-    template <int Lanes>
-    __device__ __forceinline__ Moments broadcast_first() const
-    {
-        return {count, __shfl_sync(0xffffffffu, mean, 0, Lanes), __shfl_sync(0xffffffffu, distance, 0, Lanes)};
-    }
-
     // The mean; NaN without elements.
     __device__ __forceinline__ T mean_or_nan() const { return count > 0 ? mean : mean / count; }
 
     template <typename Count>
     __device__ __forceinline__ T variance(Count elements) const { return distance / (T)elements; }
-
-    template <typename Count>
-    __device__ __forceinline__ T variance(Count elements, int correction) const
-    {
-        return distance / (T)max(elements - correction, (Count)0);
-    }
-
-    template <typename Count>
-    __device__ __forceinline__ T variance(Count elements, double correction) const
-    {
-        return distance / (T)fmax((double)elements - correction, 0.0);
-    }
-
-    // The square root of the variance.
-    template <typename Count, typename... Correction>
-    __device__ __forceinline__ T deviation(Count elements, Correction... correction) const
-    {
-        return sqrt(variance(elements, correction...));
-    }
 };
 
 // The value of one element that goes into var.

@@ -85,12 +85,6 @@ struct IntegerMoments {
         squares += other.squares;
     }
 
-    // The state of lane `lane ^ d`.
-    __device__ __forceinline__ IntegerMoments shuffle_xor(int d) const
-    {
-        return {__shfl_xor_sync(0xffffffffu, sum, d), __shfl_xor_sync(0xffffffffu, squares, d)};
-    }
-
     template <typename Count>
     __device__ __forceinline__ double mean(Count count) const { return sum / (double)count; }
 
@@ -103,19 +97,6 @@ struct IntegerMoments {
 
     template <typename Count>
     __device__ __forceinline__ double variance(Count elements) const { return distance(elements) / (double)elements; }
-
-    template <typename Count, typename Correction>
-    __device__ __forceinline__ double variance(Count elements, Correction correction) const
-    {
-        return distance(elements) / fmax((double)elements - (double)correction, 0.0);
-    }
-
-    // The square root of the variance.
-    template <typename Count, typename... Correction>
-    __device__ __forceinline__ double deviation(Count elements, Correction... correction) const
-    {
-        return sqrt(variance(elements, correction...));
-    }
 };
 
 // Accumulates one element into var.

@@ -54,9 +54,6 @@ struct Sum {
 
     __device__ __forceinline__ T result() const { return sum; }
     __device__ __forceinline__ T norm() const { return sqrt(sum); }
-
-    template <typename Count>
-    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
 // Accumulates one element into sum and norm.
@@ -143,7 +140,7 @@ cosine_reduce_regs256(const float* a_ptr,
     if (thread == 0 && live) {
         y_ptr[row * layout.y_stride] = sum_v / (norm_v * norm2_v);
     }
-    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
+    if (gridDim.x <= 132) {  // of more small blocks than an H200 has SMs, the call costs more than it gains
         let_next_kernel_start();
     }
 }

@@ -170,16 +170,7 @@ struct LogSum {
         }
     }
 
-    // The state of lane `lane ^ d`.
-    __device__ __forceinline__ LogSum shuffle_xor(int d) const
-    {
-        return {__shfl_xor_sync(0xffffffffu, peak, d), __shfl_xor_sync(0xffffffffu, sum, d)};
-    }
-
     __device__ __forceinline__ T result() const { return log(sum) + peak; }
-
-    // The sum of exp(element - peak); NaN where the peak is infinite.
-    __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
 };
 
 // The value of one element that goes into logsumexp.

@@ -135,17 +135,10 @@ struct Sum {
     static __device__ __forceinline__ Sum identity() { return {0}; }
 
     __device__ __forceinline__ void add(T x) { sum += x; }
-    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
     __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
 
     // The state of lane `lane ^ d`.
     __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
-
-    __device__ __forceinline__ T result() const { return sum; }
-    __device__ __forceinline__ T norm() const { return sqrt(sum); }
-
-    template <typename Count>
-    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
 // The number of some elements and their sum: the first of two steps to the moments of a warp's elements.
@@ -169,16 +162,12 @@ struct Total {
     {
         return {__shfl_xor_sync(0xffffffffu, count, d), __shfl_xor_sync(0xffffffffu, sum, d)};
     }
-
-    __device__ __forceinline__ T result() const { return sum; }
 };
 
 // The number of some elements, their mean, and the sum of their squared distances from it.
 template <typename T>
 struct Moments {
     T count, mean, distance;
-
-    static __device__ __forceinline__ Moments identity() { return {0, 0, 0}; }
 
     // Adds a group of elements, by the group's own mean.
     template <int N>
@@ -225,30 +214,8 @@ struct Moments {
         return {count, __shfl_sync(0xffffffffu, mean, 0, Lanes), __shfl_sync(0xffffffffu, distance, 0, Lanes)};
     }
 
-    // The mean; NaN without elements.
-    __device__ __forceinline__ T mean_or_nan() const { return count > 0 ? mean : mean / count; }
-
     template <typename Count>
     __device__ __forceinline__ T variance(Count elements) const { return distance / (T)elements; }
-
-    template <typename Count>
-    __device__ __forceinline__ T variance(Count elements, int correction) const
-    {
-        return distance / (T)max(elements - correction, (Count)0);
-    }
-
-    template <typename Count>
-    __device__ __forceinline__ T variance(Count elements, double correction) const
-    {
-        return distance / (T)fmax((double)elements - correction, 0.0);
-    }
-
-    // The square root of the variance.
-    template <typename Count, typename... Correction>
-    __device__ __forceinline__ T deviation(Count elements, Correction... correction) const
-    {
-        return sqrt(variance(elements, correction...));
-    }
 };
 
 // The sum of squared distances from the mean, which a first step has computed: with fewer instructions than Moments,

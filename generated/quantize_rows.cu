@@ -273,7 +273,7 @@ quantize_rows_reduce_regs4096(const __nv_bfloat16* x_ptr,
     if (thread == 0) {
         scale_ptr[row * layout.scale_stride] = scale_out;
     }
-    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
+    if (gridDim.x <= 132) {  // of more small blocks than an H200 has SMs, the call costs more than it gains
         let_next_kernel_start();
     }
 }

@@ -81,14 +81,10 @@ struct Sum {
     static __device__ __forceinline__ Sum identity() { return {0}; }
 
     __device__ __forceinline__ void add(T x) { sum += x; }
-    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
     __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
 
     // The state of lane `lane ^ d`.
     __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
-
-    __device__ __forceinline__ T result() const { return sum; }
-    __device__ __forceinline__ T norm() const { return sqrt(sum); }
 
     template <typename Count>
     __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
@@ -194,7 +190,7 @@ rmsnorm_bf16_reduce_regs4096(const __nv_bfloat16* x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
-    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
+    if (gridDim.x <= 132) {  // of more small blocks than an H200 has SMs, the call costs more than it gains
         let_next_kernel_start();
     }
 }

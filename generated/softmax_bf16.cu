@@ -145,8 +145,6 @@ template <typename T>
 struct LogSum {
     T peak, sum;
 
-    static __device__ __forceinline__ LogSum identity() { return {lowest<T>(), 0}; }
-
     // What exponents are relative to: the peak, or 0 where it is infinite.
     __device__ __forceinline__ T origin() const { return isinf(peak) ? 0 : peak; }
 
@@ -200,8 +198,6 @@ struct LogSum {
         return {__shfl_xor_sync(0xffffffffu, peak, d), __shfl_xor_sync(0xffffffffu, sum, d)};
     }
 
-    __device__ __forceinline__ T result() const { return log(sum) + peak; }
-
     // The sum of exp(element - peak); NaN where the peak is infinite.
     __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
 };
@@ -218,8 +214,6 @@ struct Max {
 
     // The state of lane `lane ^ d`.
     __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
-
-    __device__ __forceinline__ T result() const { return value; }
 };
 
 // The sum of exp(element - peak), where a first step has computed the peak.

@@ -231,8 +231,6 @@ struct LogSum {
         return {__shfl_xor_sync(0xffffffffu, peak, d), __shfl_xor_sync(0xffffffffu, sum, d)};
     }
 
-    __device__ __forceinline__ T result() const { return log(sum) + peak; }
-
     // The sum of exp(element - peak); NaN where the peak is infinite.
     __device__ __forceinline__ T exp_sum() const { return sum + (peak - peak); }
 };
@@ -249,8 +247,6 @@ struct Max {
 
     // The state of lane `lane ^ d`.
     __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
-
-    __device__ __forceinline__ T result() const { return value; }
 };
 
 // The sum of exp(element - peak), where a first step has computed the peak.
@@ -438,7 +434,7 @@ softmax_long_reduce_regs1024_peeled_64bit(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
-    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
+    if (gridDim.x <= 132) {  // of more small blocks than an H200 has SMs, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -511,7 +507,7 @@ softmax_long_reduce_regs16_64bit(const __nv_bfloat16* x_ptr,
             softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_ptr[i * layout.y_step]);
         }
     }
-    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
+    if (gridDim.x <= 132) {  // of more small blocks than an H200 has SMs, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -586,7 +582,7 @@ softmax_long_reduce_regs16_64bit2(const __nv_bfloat16* x_ptr,
             softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_row[i]);
         }
     }
-    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
+    if (gridDim.x <= 132) {  // of more small blocks than an H200 has SMs, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -676,7 +672,7 @@ softmax_long_reduce_regs64_64bit(const __nv_bfloat16* x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
-    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
+    if (gridDim.x <= 132) {  // of more small blocks than an H200 has SMs, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -785,7 +781,7 @@ softmax_long_reduce_regs128_peeled_64bit(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
-    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
+    if (gridDim.x <= 132) {  // of more small blocks than an H200 has SMs, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -875,7 +871,7 @@ softmax_long_reduce_regs256_64bit(const __nv_bfloat16* x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
-    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
+    if (gridDim.x <= 132) {  // of more small blocks than an H200 has SMs, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -984,7 +980,7 @@ softmax_long_reduce_regs512_peeled_64bit(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
-    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
+    if (gridDim.x <= 132) {  // of more small blocks than an H200 has SMs, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -1074,7 +1070,7 @@ softmax_long_reduce_regs1024_64bit(const __nv_bfloat16* x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
-    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
+    if (gridDim.x <= 132) {  // of more small blocks than an H200 has SMs, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -1187,7 +1183,7 @@ softmax_long_reduce_regs4096_peeled_64bit(const __nv_bfloat16* x_ptr,
     if (thread < edges) {
         softmax_long_element(x_in, m_v, exp_sum_reciprocal, y_row[e]);
     }
-    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
+    if (gridDim.x <= 132) {  // of more small blocks than an H200 has SMs, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -1281,7 +1277,7 @@ softmax_long_reduce_regs4096_64bit(const __nv_bfloat16* x_ptr,
             *reinterpret_cast<Pack<__nv_bfloat16, 8, 16>*>(y_row + i) = y_vec;
         }
     }
-    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
+    if (gridDim.x <= 132) {  // of more small blocks than an H200 has SMs, the call costs more than it gains
         let_next_kernel_start();
     }
 }
@@ -2010,7 +2006,7 @@ softmax_long_reduce_regs16_64bit3(const __nv_bfloat16* x_ptr,
             softmax_long_element2(x_in[v], m_v, exp_sum_reciprocal, y_row[i * layout.y_step]);
         }
     }
-    if (gridDim.x <= 132) {  // of many small blocks, the call costs more than it gains
+    if (gridDim.x <= 132) {  // of more small blocks than an H200 has SMs, the call costs more than it gains
         let_next_kernel_start();
     }
 }

@@ -141,9 +141,6 @@ struct Max {
     __device__ __forceinline__ void add(T x) { value = nan_max(value, x); }
     __device__ __forceinline__ void merge(const Max& other) { value = nan_max(value, other.value); }
 
-    // The state of lane `lane ^ d`.
-    __device__ __forceinline__ Max shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
-
     __device__ __forceinline__ T result() const { return value; }
 };
 
@@ -155,17 +152,9 @@ struct Sum {
     static __device__ __forceinline__ Sum identity() { return {0}; }
 
     __device__ __forceinline__ void add(T x) { sum += x; }
-    __device__ __forceinline__ void add_square(T x) { sum += x * x; }
     __device__ __forceinline__ void merge(const Sum& other) { sum += other.sum; }
 
-    // The state of lane `lane ^ d`.
-    __device__ __forceinline__ Sum shuffle_xor(int d) const { return {__shfl_xor_sync(0xffffffffu, sum, d)}; }
-
     __device__ __forceinline__ T result() const { return sum; }
-    __device__ __forceinline__ T norm() const { return sqrt(sum); }
-
-    template <typename Count>
-    __device__ __forceinline__ T mean(Count count) const { return sum / (T)count; }
 };
 
 // Accumulates one element into m.

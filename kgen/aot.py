@@ -203,7 +203,7 @@ def _target(spec: CompileSpec, arch: str | None) -> Target:
     return with_table(target_for(arch), spec.tuning)
 
 
-def aot_explain(program: Program, base: str, spec: CompileSpec) -> Explanation:
+def aot_explain(program: Program, base: str, options: Options, spec: CompileSpec) -> Explanation:
     """:meth:`~kgen.Kernel.explain` for arrays of these dtypes and shapes (by default large and contiguous)."""
     from kgen.explain import Explanation
     from kgen.runtime.backend import arch_to_explain, usage_for
@@ -215,9 +215,9 @@ def aot_explain(program: Program, base: str, spec: CompileSpec) -> Explanation:
         for shape in (assumed.shape, *(a.shape for a in assumed.arguments.values() if isinstance(a, ArrayOperand))):
             as_shape(shape)
         lowered = pipeline.lower(program, assumed, _target(spec, arch_to_explain(spec.arch)))
-    options = Options()
     module = pipeline.source(program, lowered, base, options, ["kgen", "compile", "-"])
-    found = Explanation.of(program, lowered, module, usage_for(module.text, base, options, spec.arch))
+    usage = usage_for(module.text, base, options, spec.arch)
+    found = Explanation.of(program, lowered, module, usage, spec.tuning)
     return replace(found, assumed=tuple(unknown))
 
 

@@ -72,7 +72,11 @@ class Explanation:
     notes: tuple[str, ...] = ()  # what a derived program saves, and computes again
 
     @staticmethod
-    def of(program: Program, lowered: Lowered, module: Module, usage: Mapping[str, Usage]) -> Explanation:
+    def of(program: Program, lowered: Lowered, module: Module, usage: Mapping[str, Usage], table: int) -> Explanation:
+        """``table``: the number of the table of tuned numbers.  One other than the usual one predicts no times: it is
+        tried because predictions are uncertain.
+        """
+        by_table = (f"table {table} of tuned numbers",) if table else ()
         graph = lowered.specialised.graph
         types = [
             (o.name, f"{o.role if o.view is None else f'view {graph.show_view(o.view)}'} {o.dtype}")
@@ -82,8 +86,8 @@ class Explanation:
         steps = [
             KernelFact(
                 suffix_of(step.schedule, step.placed.itemsizes), step.placed.shape, _spaces(step.placed),
-                (*step.reasons, *entry.launch_lines), tuple(_operands(lowered, step)), step.schedule.to_dict(),
-                _costs(lowered, step), usage.get(entry.name),
+                (*step.reasons, *entry.launch_lines, *by_table), tuple(_operands(lowered, step)),
+                step.schedule.to_dict(), () if table else _costs(lowered, step), usage.get(entry.name),
             )
             for step, entry in zip(lowered.steps, module.entries, strict=True)
         ]  # fmt: skip

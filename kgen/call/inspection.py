@@ -17,7 +17,6 @@ from kgen.header import UNALIGNED, command_line
 from kgen.ir.graph import Graph
 from kgen.lowering import Lowered
 from kgen.pipeline import ir_after
-from kgen.records import replace
 from kgen.runtime.backend import arch_here, arch_to_explain, compile_for, usage_for
 from kgen.runtime.cuda.architectures import target_for
 from kgen.runtime.cuda.driver import probe
@@ -97,12 +96,7 @@ def explain(
     lowered = engine.lowering(operands_of(values, outs, shape, partial(_address, engine)), target)
     module = engine.module(lowered)
     usage = usage_for(module.text, engine.name, engine.options, arch)
-    found, table = Explanation.of(engine.program, lowered, module, usage), engine.options.tuning
-    if not table:
-        return found
-    # Another table does not predict times: it was tried because predictions are uncertain.
-    steps = (replace(s, costs=(), reasons=(*s.reasons, f"table {table} of tuned numbers")) for s in found.steps)
-    return replace(found, steps=tuple(steps))
+    return Explanation.of(engine.program, lowered, module, usage, engine.options.tuning)
 
 
 def compiled(

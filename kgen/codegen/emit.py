@@ -20,6 +20,7 @@ from kgen.codegen.helpers import ARRAY_SHAPE, OVERLAP, helper_texts, in_order
 from kgen.codegen.kernels import Entry
 from kgen.codegen.layouts import labels_of
 from kgen.codegen.lines import wrapped
+from kgen.codegen.members import without_unused_members
 from kgen.codegen.statements import Statement
 from kgen.codegen.templates import environment
 from kgen.partition.step import Step
@@ -94,7 +95,8 @@ def text_of_sets(base: str, banner: Sequence[str], sets: Sequence[ModuleContext]
 def _rendered(file: ModuleContext, sets: Sequence[ModuleContext]) -> str:
     texts = tuple(text.rstrip() for text in helper_texts(file.helpers))
     context = FileContext(file, texts, tuple(sets))
-    return wrapped(environment().get_template("module.cu.j2").render(m=context))
+    text = environment().get_template("module.cu.j2").render(m=context)
+    return wrapped(without_unused_members(text, texts))
 
 
 def _context(lines: Sequence[str], namespace: str, functions: _Functions, kernels: Sequence[Written]) -> ModuleContext:

@@ -117,6 +117,7 @@ class CallChecker:
                 return f"write `{candidate}`: the types of its arguments choose the version"
         known = [*self.defs, *FUNCTIONS]
         near = [k for k in known if sorted(k) == sorted(plain)]  # transposed letters: tahn
+        near = near or [k for k in known if _differs_by_a_letter(k, plain)]
         near = near or get_close_matches(name[:_LONGEST], [*known, *FOREIGN_FUNCTIONS], n=1, cutoff=0.8)
         if near and near[0] not in known:
             return f"for `{near[0]}`: {FOREIGN_FUNCTIONS[near[0]]}"
@@ -232,6 +233,13 @@ def _fits(name: str, value: object, constants: Mapping[str, float]) -> bool:
             return isinstance(literal, int | float) and not isinstance(literal, bool)
         case _:
             return False
+
+
+def _differs_by_a_letter(name: str, other: str) -> bool:
+    """Whether one letter behind the first is another one: ``silo``, ``exo``."""
+    if not len(name) == len(other) > 2 or name[0] != other[0]:
+        return False
+    return sum(a != b for a, b in zip(name, other, strict=True)) == 1
 
 
 def _define(node: Call) -> str:

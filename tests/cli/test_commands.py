@@ -171,6 +171,17 @@ def test_explain_prints_and_is_json(run: Run, files: Any) -> None:
     assert facts["kernels"][0]["usage"] is None or probe().available
 
 
+def test_explain_takes_the_options_of_compile(run: Run, files: Any) -> None:
+    argv = ["explain", "-c", "out = x - mean(x, axis=-1, keepdims=true)", "--shape", "x=64x5120", "--arch", "sm_90"]
+    _, usual, _ = run(*argv)
+    _, tuned, _ = run(*argv, "--tuning", "3")
+    assert "predicted time" in usual
+    assert "of tuned numbers" not in usual
+    assert "table 3 of tuned numbers" in tuned
+    assert "predicted time" not in tuned
+    assert run(*argv, "--fast", "--fmad", "off")[0] == 1
+
+
 def test_explain_counts_registers(run: Run, files: Any) -> None:
     """For an architecture that is asked for, with or without a GPU of it."""
     argv = [

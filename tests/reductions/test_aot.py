@@ -49,7 +49,7 @@ def test_any_number_of_rows(text: str, dtype: str, width: int, arch: str | None)
 @pytest.mark.parametrize("arch", [None, "sm_90"])
 def test_explained(shape: tuple[int | None, ...], arch: str | None) -> None:
     """What is explained is what is compiled."""
-    found = aot_explain(load(SOFTMAX), "k", CompileSpec("bf16", {"x": shape}, arch=arch))
+    found = aot_explain(load(SOFTMAX), "k", Options(), CompileSpec("bf16", {"x": shape}, arch=arch))
     text = ahead(SOFTMAX, "bf16", arch, x=shape)
     kernels = re.findall(r"^k_(reduce_\w+)\(", text, re.MULTILINE)  # further ones are for other extents
     assert kernels[: len(found.steps)] == [step.kernel for step in found.steps]

@@ -49,6 +49,13 @@ WANTED = (
 )
 
 
+@pytest.mark.parametrize(("name", "meant"), [("silo", "silu"), ("exo", "exp"), ("tahn", "tanh"), ("sigmod", "sigmoid")])
+def test_typing_errors(name: str, meant: str) -> None:
+    with pytest.raises(kgen.KgenError) as caught:
+        kgen.jit(f"out = {name}(x)")
+    assert caught.value.diagnostics[0].hint == f"did you mean `{meant}`?"
+
+
 @pytest.mark.parametrize("name", WANTED.split())
 def test_what_numpy_and_pytorch_have(name: str) -> None:
     """Nobody is told to define these first."""
