@@ -55,6 +55,16 @@ def test_other_reductions() -> None:
     np.testing.assert_allclose(out.astype(np.float64), want, rtol=2**-8, atol=2**-10)
 
 
+@pytest.mark.parametrize("width", [513, 520, 527, 1537, 1551])
+@pytest.mark.parametrize("kind", ["uint8", "int8"])
+def test_rows_have_a_thread_for_each_single_element(kind: str, width: int) -> None:
+    """Two operands that all rows share, of elements of which a row has up to 62 outside of whole groups."""
+    kernel = kgen.jit("input x, w, b\nout = sum(cast<float>(x) * w + b, axis=-1)", device="cpu")
+    rng = np.random.default_rng(width)
+    x, w, b = (rng.integers(0, 9, shape).astype(kind) for shape in ((5, width), width, width))
+    np.testing.assert_array_equal(kernel(x, w, b), (x.astype(np.float32) * w + b).sum(-1))
+
+
 def test_rows_of_several_operands_have_even_numbers() -> None:
     given = halves(3, 7168)
     assert threads(kgen.jit(ADDED, device="cpu"), given, given[::-1].copy()) == 256

@@ -177,11 +177,12 @@ def _without_idle_warps(row: RowDemand, threads: int, most: int) -> int:
     which leave few registers, many rows take 10% less (*Odd numbers of warps*).
     """
     each = -(-row.count // threads)
-    crowded = row.shared > 1 and each < row.tuning.most_alone
+    least, crowded = max(row.least, 2 * WARP), row.shared > 1 and each < row.tuning.most_alone
     for groups in (each, each + 1) if crowded else (each,):
-        if row.count % (groups * WARP) == 0 and groups <= most and not row.several:
-            return row.count // groups
-    return -(-row.count // (each * 2 * WARP)) * 2 * WARP
+        fewer = row.count // groups
+        if row.count % (groups * WARP) == 0 and groups <= most and fewer >= least and not row.several:
+            return fewer
+    return max(least, -(-row.count // (each * 2 * WARP)) * 2 * WARP)
 
 
 def _candidates(row: RowDemand) -> list[tuple[int, int, int]]:
