@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -275,22 +275,26 @@ class Kernel:
         warm_up(self._engine, calls, sys.stderr.isatty() if progress is None else progress)
 
     @public
-    def tune(self, /, *args: Any, shape: Shape | None = None, progress: bool | None = None, **named: Any) -> Kernel:
+    def tune(self, /, *args: Any, shape: Shape | None = None, **named: Any) -> Kernel:
         """The kernel that is fastest for such arrays on this GPU, by the clock.
 
         kgen chooses schedules by predicted times.  This compiles what it would choose by other numbers, about five
         programs where predictions are close, and times them on these arrays (what a program updates, on a copy).
-        Takes what a call takes.  Returns this kernel, or another one of the same program, whose ``options.tuning`` is
-        the number of its table: ``kgen.jit(text, tuning=number)`` and ``kgen compile --tuning NUMBER`` make it again.
+        Takes the arguments and the ``shape`` of a call.  Returns this kernel, or another one of the same program, whose
+        ``options.tuning`` is the number of its table: ``kgen.jit(text, tuning=number)`` and ``kgen compile --tuning
+        NUMBER`` make it again.
         Sums of floats may be added in another order.  The number is kept on disk for later processes with the same GPU.
-        Kernels of gradients are not tuned.  ``progress``: as in :meth:`warmup`.
+        Kernels of gradients are not tuned.
 
         Raises :class:`~kgen.KgenError`, also (``bad-call``) on the CPU and while a graph is captured.
         """
+        return self._tuned(args, named, shape, sys.stderr.isatty())
+
+    def _tuned(self, args: tuple[Any, ...], named: Mapping[str, Any], shape: Shape | None, progress: bool) -> Kernel:
+        """``progress``: whether a bar is shown; no parameter of :meth:`tune`, as an input may have the name."""
         from kgen.call.tune import fastest_table
 
-        shows = sys.stderr.isatty() if progress is None else progress
-        number = fastest_table(self._engine, args, named, shape, shows)
+        number = fastest_table(self._engine, args, named, shape, progress)
         if number == self.options.tuning:
             return self
         options = replace(self.options, tuning=number)

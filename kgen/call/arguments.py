@@ -106,7 +106,7 @@ def argument_hint(name: str, known: Sequence[str]) -> str:
     """The hint for a name that is none of the ``known`` arguments."""
     if name in CONSTANTS:
         return f"`{name}` is the number {CONSTANTS[name]:.4g} in a program; for an array write `input {name}`"
-    if name in ("device", "fmad", "fast", "deterministic"):
+    if name in ("device", "fmad", "fast", "deterministic", "pdl", "tuning"):
         return f"`{name}=` belongs to the kernel: `kgen.jit(text, {name}=...)`"
     near = nearest(name, known)
     return f"did you mean `{near}`?" if near else f"known here: {', '.join(known) or 'none'}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import Any
 
@@ -21,8 +22,10 @@ from kgen.diagnostics import KgenError, error
 from kgen.ir.graph import Gather, Scatter
 from kgen.layout.overlap import Region, byte_range
 from kgen.lowering import Lowered
+from kgen.operands import Operands
 from kgen.options import OTHER_TABLES
 from kgen.records import dataclass, replace
+from kgen.runtime.backend import CudaBackend, HostBackend
 from kgen.runtime.cuda import libcuda as driver
 from kgen.runtime.cuda.context import on
 from kgen.runtime.cuda.device import device_info
@@ -49,41 +52,59 @@ def fastest_table(
     trial = Engine(engine.program, engine.name, engine.device, replace(engine.options, tuning=0))
     trial.lowering.shows_lints = False
     prepare = partial(trial.prepare, args, named, out=None, stream=None, shape=shape)
-    with prepare() as call:
-        session = call.session
-        device, usual = session.backend.device, session.backend.target
-        if call.launcher.module is None:  # no elements
-            return 0
-        if call.launcher.module.is_capturing(session.stream):
-            raise error("bad-call", "tune() runs kernels, and a graph is being captured", "tune outside of the graph")
-        key = _key(trial, call, usual, device.index)
-        found = store("tuning").get(key)
-        if found is not None:
-            return int(found)
-        synchronise(device.index, session.stream)  # what computes the arrays
-        kernels = _distinct(trial, call, usual)
+    task = _task(trial, prepare)
+    if task is None:  # no elements
+        return 0
+    found = store("tuning").get(task.key)
+    if found is not None:
+        return int(found)
 
     def compile_one(lowered: Lowered) -> None:
-        trial.load(session.backend, lowered)
+        with suppress(KgenError):  # raised again where the usual table's kernels are timed
+            trial.load(task.backend, lowered)
 
     def seconds(number: int) -> float:
         trial.forget_launchers()  # with the memory between their kernels
         try:
-            with prepare(target=with_table(usual, number)) as call:
-                return _seconds(call, device.index)
-        except KgenError as problem:
-            if number and problem.diagnostics[0].code == "out-of-memory":  # of copies that only this table makes
+            with prepare(target=with_table(task.usual, number)) as call:
+                return _seconds(call, task.device)
+        except KgenError:
+            if number:  # such as memory for copies that only this table makes
                 return math.inf
             raise
 
-    number = 0
+    kernels, number = _distinct(trial, task.operands, task.usual), 0
     if len(kernels) > 1:
         in_parallel(compile_one, list(kernels.values()), f"compiling {engine.name}", progress)
         taken = _timed(list(kernels), seconds)
         best = min(taken, key=taken.__getitem__)
         number = best if taken[best] < _GAIN * taken[0] else 0
-    store("tuning").put(key, str(number).encode())
+    store("tuning").put(task.key, str(number).encode())
     return number
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is tuned, without the results of a call.  ``device``: its number.  ``key``: of the store."""
+
+    backend: HostBackend | CudaBackend
+    device: int
+    usual: Target
+    operands: Operands
+    key: str
+
+
+def _task(engine: Engine, prepare: Callable[[], AbstractContextManager[PreparedCall]]) -> _Task | None:
+    """None where a call has no elements."""
+    with prepare() as call:
+        session, module = call.session, call.launcher.module
+        device, usual = session.backend.device, session.backend.target
+        if module is None:
+            return None
+        if module.is_capturing(session.stream):
+            raise error("bad-call", "tune() runs kernels, and a graph is being captured", "tune outside of the graph")
+        synchronise(device.index, session.stream)  # what computes the arrays
+        return _Task(session.backend, device.index, usual, call.operands, _key(engine, call, usual, device.index))
 
 
 def _key(engine: Engine, call: PreparedCall, target: Target, device: int) -> str:
@@ -93,13 +114,14 @@ def _key(engine: Engine, call: PreparedCall, target: Target, device: int) -> str
     return f"{entry_name(engine.name)}.{digest[:40]}"
 
 
-def _distinct(engine: Engine, call: PreparedCall, target: Target) -> dict[int, Lowered]:
-    """By number, the first table that gives each text, comments aside."""
-    found: dict[str, tuple[int, Lowered]] = {}
+def _distinct(engine: Engine, operands: Operands, target: Target) -> dict[int, Lowered]:
+    """By number, the first table that gives each text, comments aside, and numbers of blocks."""
+    found: dict[tuple[Any, ...], tuple[int, Lowered]] = {}
     for number in range(OTHER_TABLES + 1):
-        lowered = engine.lowering(call.operands, with_table(target, number))
+        lowered = engine.lowering(operands, with_table(target, number))
         lines = engine.module(lowered).text.splitlines()
-        found.setdefault("\n".join(line for line in lines if not line.startswith("//")), (number, lowered))
+        grids = (step.launch.grid for step in lowered.steps)
+        found.setdefault((*grids, *(line for line in lines if not line.startswith("//"))), (number, lowered))
     return dict(found.values())
 
 

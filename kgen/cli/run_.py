@@ -79,7 +79,7 @@ def command(
         arrays = _arrays(files, options.parse_dtypes(dtype_text))
         if tune:
             say(f"timing kernels of {base}")
-            kernel = kernel.tune(**arrays, **scalars, shape=shape, progress=False)
+            kernel = kernel._tuned((), arrays | scalars, shape, progress=False)
         say(f"compiling and running {base}")
         started = time.perf_counter()
         result = kernel(**arrays, **scalars, shape=shape)
