@@ -27,6 +27,7 @@ VARIANTS: dict[str, dict[str, str]] = {
         "test_a_later_process_imports_neither_stages_nor_templates": r".*let e = .*",
     },
     "calls/test_tune.py": {
+        "test_a_failure_of_the_usual_kernels_is_the_callers": "python",
         "test_a_table_whose_kernels_fail_is_left_out": "python", "test_an_input_may_be_called_progress": "python",
         "test_another_tables_kernel_is_taken_where_it_is_faster": "python",
         "test_launches_that_differ_in_blocks_are_timed": "python", "test_results_of_one_call_are_in_memory": "python",

@@ -99,8 +99,8 @@ class Rows:
     #: Threads that an SM has registers for where 16-bit values take the place of what they are computed from (a sum
     #: of three and its rmsnorm, 64 rows of 4096 1.62 us, 1.80 where the compiler decides; *Halves that are kept*).
     halves_resident_threads: int = 512
-    #: Groups of a thread to which one more is added, where that leaves no lane idle, beside two operands that all rows
-    #: share (layernorm of 5120 bfloat16 by 160 threads with 4 groups; of 9216 by 192 with 6 1.08 of the time with few
+    #: Beside two operands that all rows share, threads have one group more where that leaves no lane idle, and at most
+    #: so many (layernorm of 5120 bfloat16 by 160 threads with 4 groups; of 9216 by 192 with 6 1.08 of the time with few
     #: rows, and 1.01 with many).
     most_alone: int = 4
     #: Bytes of a row that a thread keeps in registers.  More bytes in flight per thread, and cheaper exchanges, are

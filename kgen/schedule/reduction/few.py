@@ -214,7 +214,7 @@ class _Few:
         )
 
     def of_rows(self, threads: int) -> Work:
-        """By which rows are compared with columns."""
+        """What ``cycles`` takes to compare rows with columns."""
         facts, block = self.facts, max(threads, self.facts.tuning.rows.short_block)
         return Work(
             ceil(self.rows * threads / block),
@@ -228,7 +228,7 @@ class _Few:
         )
 
     def shared_by(self, threads: int) -> RowWork:
-        """By which numbers of threads that share a row are compared."""
+        """What ``row_cycles`` takes to compare numbers of threads that share a row."""
         facts, group = self.facts, self.facts.vector
         while group > 1 and (group * threads > self.width or facts.space.shape[0] % group):
             group //= 2
