@@ -23,9 +23,10 @@ class Target:
     (CUDA C++ Programming Guide, "Function Parameters": 4,096 bytes on every device and toolkit); ``cluster`` how many
     blocks may form a thread-block cluster, 1 where there are none (8 are portable: "Thread Block Clusters").
 
-    ``evict_last``: row kernels that read at least so many bytes load them with L2's evict-last hint; None where this
-    was not measured.  It is several times the size of L2: when kernels write and read in turn, 128 MiB become 0.6%
-    slower with the hint, 256 MiB 1.7% faster.
+    ``evict_last``: row kernels that read at least so many bytes, and write as many, load them with L2's evict-last
+    hint; None where this was not measured.  It is more than L2 has (50 MB of an H100 or H200): from there on kernels
+    that write and read in turn are no slower with the hint.  ``streaming``: row kernels that read at least so many
+    bytes, and write less, load them with the evict-first hint.
     """
 
     name: str
@@ -33,11 +34,12 @@ class Target:
     parameter_bytes: int = 4096
     cluster: int = 1
     evict_last: int | None = None
+    streaming: int | None = None
     tuning: Tuning = H200
 
 
 PORTABLE = Target("any GPU from sm_75 up")
-HOPPER = Target("sm_90 and later", cluster=8, evict_last=1 << 28)
+HOPPER = Target("sm_90 and later", cluster=8, evict_last=1 << 26, streaming=1 << 28)
 
 #: With 32-byte vectors: ptxas takes packs of ``alignas(32)`` as one 256-bit access (``LDG.E.ENL2.256``).  Not in
 #: :data:`TARGETS`: no such device has been measured, and ``place`` keeps addresses modulo 16 bytes.

@@ -30,7 +30,7 @@ LAYERNORM = (
 
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(target, "TARGETS", ((90, replace(target.HOPPER, evict_last=0)),))
+    monkeypatch.setattr(target, "TARGETS", ((90, replace(target.HOPPER, evict_last=0, streaming=0)),))
 
 
 def is_told(kernel: Any, *args: Any) -> bool:
@@ -88,8 +88,8 @@ def test_what_was_just_written() -> None:
 
 
 def test_large() -> None:
-    """As it comes: rows of 256 MiB and more."""
-    x = torch.randn((1 << 28) // 4096, 4096, device="cuda", dtype=torch.bfloat16)
+    """As it comes: rows of 64 MiB and more."""
+    x = torch.randn((1 << 26) // 8192, 4096, device="cuda", dtype=torch.bfloat16)
     kernel = kgen.jit(SOFTMAX)
     assert is_close(kernel(x)[-100:], torch.softmax(x[-100:].double(), -1))
     assert is_told(kernel, x)

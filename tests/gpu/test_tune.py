@@ -145,6 +145,6 @@ def test_graphs_are_not_tuned_in() -> None:
     assert torch.allclose(kernel(x), x.sum(0), rtol=1e-4)
 
 
-def _usual_twice(engine: Any, call: Any, target: Any) -> dict[int, Any]:
+def _usual_twice(engine: Any, operands: Any, target: Any) -> dict[int, Any]:
     """Two tables, whatever kernels they give, so that these are timed."""
-    return {number: engine.lowering(call.operands, with_table(target, number)) for number in (0, 1)}
+    return {number: engine.lowering(operands, with_table(target, number)) for number in (0, 1)}

@@ -14,7 +14,8 @@ def exceeds_l2(target: Target, read: int, written: int) -> bool:
 
     So many rows do not stay in L2 until they are read again, and with the hint L2 evicts written data early: rows of
     4096 to 32768 elements 1.02 to 1.03 of a copy, 0.98 to 1.00 without.  Small arrays do not get the hint, because the
-    next kernel may find in L2 what this one wrote: 8 to 32 MiB, written and read in turn, take 5 to 13% longer.
+    next kernel may find in L2 what this one wrote: 8 to 32 MiB, written and read by such kernels in turn, take 5 to 13%
+    longer.
     """
     return target.evict_last is not None and written >= read >= target.evict_last
 

@@ -28,5 +28,5 @@ def streaming_accesses(
         and accesses[i].alignment == group * facts.itemsizes[i] == facts.target.vector_bytes
         and (short or facts.itemsizes[i] >= 4)
     ]
-    large, read = facts.target.evict_last, facts.space.numel * facts.bytes_of(told)
+    large, read = facts.target.streaming, facts.space.numel * facts.bytes_of(told)
     return tuple(told) if large is not None and read >= large else ()
