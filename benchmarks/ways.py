@@ -85,7 +85,7 @@ def forcing(way: Way) -> Iterator[Seen]:
     seen, choose, fastest_variant = Seen(), families.choose, VariantSearch.fastest
 
     def search(
-        name: str, ways: Iterable[Any], seconds: Callable[[Any], float], limit: float = inf
+        name: str, ways: Iterable[Any], seconds: Callable[[Any], float], limit: float = inf, *, doubt: int = 0
     ) -> tuple[float, Any] | None:
         listed = list(ways)
         taken = [seconds(one) for one in listed]
@@ -94,7 +94,7 @@ def forcing(way: Way) -> Iterator[Seen]:
             seen.decisions.append((name, taken))
         if forced:
             return FORCED, listed[way.choice]
-        found = fastest(range(len(listed)), taken.__getitem__, limit)
+        found = fastest(range(len(listed)), taken.__getitem__, limit, doubt=doubt)
         return None if found is None else (found[0], listed[found[1]])
 
     def chosen(facts: Facts, among: Any = families.NAMES) -> Choice:

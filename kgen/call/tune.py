@@ -110,7 +110,7 @@ def _task(engine: Engine, prepare: Callable[[], AbstractContextManager[PreparedC
 def _key(engine: Engine, call: PreparedCall, target: Target, device: int) -> str:
     """A digest of what the kernels and their times depend on, before the name of the program."""
     of_call = key_of(engine.program, engine.name, engine.options, call.operands, target)
-    digest = hashlib.sha256(f"tuning 1 {device_info(device).name} {of_call}".encode()).hexdigest()
+    digest = hashlib.sha256(f"tuning 2 {device_info(device).name} {of_call}".encode()).hexdigest()
     return f"{entry_name(engine.name)}.{digest[:40]}"
 
 

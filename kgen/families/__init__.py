@@ -105,11 +105,13 @@ def fuse_horizontally(schedules: Sequence[Schedule]) -> bool:
 def _fastest(facts: Facts, found: Mapping[str, Choice]) -> Choice:
     """The choice with the least predicted time.  ``found``: by family; all of these have a walk."""
     from kgen.schedule.cost import predict
+    from kgen.schedule.search import factors
 
     walks = {name: family(name).walk for name in found}
     seconds = {name: predict(walk(facts, found[name]), facts.tuning.costs) for name, walk in walks.items() if walk}
-    (name, least), *others = sorted(seconds.items(), key=lambda one: one[1])
-    return replace(found[name], seconds=least, others=tuple(others))
+    doubted = {name: factor * seconds[name] for name, factor in zip(seconds, factors(facts.tuning.doubt), strict=False)}
+    name, *others = sorted(doubted, key=doubted.__getitem__)
+    return replace(found[name], seconds=seconds[name], others=tuple((other, seconds[other]) for other in others))
 
 
 def family_of(schedule: Schedule) -> Family[Any, Any]:

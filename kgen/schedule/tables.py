@@ -1,10 +1,12 @@
 """Other tables of tuned numbers, by which other schedules are chosen: what ``kernel.tune()`` has to choose among.
 
 Times are predicted, and predictions are wrong by a factor that differs from kernel to kernel.  Where several schedules
-are predicted to take about as long, only the clock knows which one is the fastest.  So a table has numbers as they
-might be: half of the rates, costs and factors (each ``float``) are multiplied by a number between 1/4 and 4, and some
-of the sizes in :data:`SIZES` are twice or half as large.  What is multiplied, and by how much, follows from the table's
-number and the field's name alone.  Limits are the same in all tables, so every schedule is a legal one.
+are predicted to take about as long, only the clock knows which one is the fastest.  So tables with odd numbers have
+numbers as they might be: half of the rates, costs and factors (each ``float``) are multiplied by a number between 1/4
+and 4, and some of the sizes in :data:`SIZES` are twice or half as large.  What is multiplied, and by how much, follows
+from the table's number and the field's name alone.  Tables with even numbers doubt each predicted time by itself
+(:class:`~kgen.schedule.tuning.Tuning`): some schedules are predicted to take longer than others by all numbers.  Limits
+are the same in all tables, so every schedule is a legal one.
 """
 
 from __future__ import annotations
@@ -41,7 +43,10 @@ _RATES, _SIZES = 0.5, 0.3  # the parts of all that differ
 @cache
 def with_table(target: Target, number: int) -> Target:
     """The target with the table of this number, 0 for its own; one object for each, as caches need it."""
-    return replace(target, tuning=_varied(target.tuning, number, "")) if number else target
+    if not number:
+        return target
+    tuning = _varied(target.tuning, number, "") if number % 2 else replace(target.tuning, doubt=number)
+    return replace(target, tuning=tuning)
 
 
 def _varied(numbers: Any, table: int, part: str) -> Any:

@@ -296,7 +296,11 @@ class Bins:
 
 @dataclass(frozen=True, eq=False)  # compared by identity: there are few tables, and they are cache keys
 class Tuning:
-    """All tuned numbers of one target."""
+    """All tuned numbers of one target.
+
+    ``doubt``: searches multiply or divide each predicted time by up to 1.35; the factors follow from this number.  0:
+    they take it as it is.
+    """
 
     elementwise: Elementwise = field(default_factory=Elementwise)
     bins: Bins = field(default_factory=Bins)
@@ -322,6 +326,7 @@ class Tuning:
     resident_rates: OccupancyRates = field(default_factory=lambda: RESIDENT_RATES)
     latency: Latency = field(default_factory=Latency)
     row_latency: RowLatency = field(default_factory=RowLatency)
+    doubt: int = 0
 
 
 #: Measured on an H200, and used for every device until others are measured.

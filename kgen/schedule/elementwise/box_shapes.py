@@ -84,15 +84,15 @@ def best_box(sides: Sides) -> Box | None:
     )
     lengths = rough_lengths(sides.facts.space, sides.dims)
     cost = partial(_cost, sides, coarse(sides.facts.space), lengths)
-    best = _least(found, cost)
+    best = _least(found, cost, sides.facts.tuning.doubt)
     if best is None or _idle(sides, lengths, best) < tuning.idle_box:
         return best
     fitted = {box: None for box in _fitted(sides, lengths, prod(best) * 9 // 8) if fits(box)}
-    return _least((best, *fitted), cost)
+    return _least((best, *fitted), cost, sides.facts.tuning.doubt)
 
 
-def _least(boxes: Iterable[Box], cost: Callable[[Box], float]) -> Box | None:
-    found = fastest(boxes, cost)
+def _least(boxes: Iterable[Box], cost: Callable[[Box], float], doubt: int) -> Box | None:
+    found = fastest(boxes, cost, doubt=doubt)
     return None if found is None else found[1]
 
 

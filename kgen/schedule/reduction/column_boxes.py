@@ -38,7 +38,7 @@ def boxed_columns(facts: RowFacts) -> Choice | None:
     """The schedule of a kernel that reads columns through boxes, or of one without them if that is predicted to be
     faster; None where no operand lies so that boxes could be, or rows are taken along memory.
     """
-    found = fastest(_choices(facts), lambda choice: seconds_of_boxes(facts, choice))
+    found = fastest(_choices(facts), lambda choice: seconds_of_boxes(facts, choice), doubt=facts.tuning.doubt)
     usual = None if found is None else down_columns(facts)
     if found is None or usual is None:
         return None

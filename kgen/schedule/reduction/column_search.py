@@ -78,7 +78,7 @@ def fastest_columns(facts: RowFacts, widest: int, usual: ColumnSchedule | None =
     """The way with the least predicted time; None if no way applies.  ``widest``: columns that a thread takes at once,
     at most.  ``usual``: what ways take the place of, if any; see :func:`_may_replace`."""
     ways = (way for alike in _ways(facts, widest, usual) for way in _with_choices(alike))
-    found = fastest(ways, lambda way: column_seconds(way[0].facts, way[1]))
+    found = fastest(ways, lambda way: column_seconds(way[0].facts, way[1]), doubt=facts.tuning.doubt)
     return None if found is None else replace(found[1][0].choice(), seconds=found[0])
 
 

@@ -46,7 +46,7 @@ def resident_boxes(facts: RowFacts) -> Choice | None:
     could be, or kernels along rows are predicted to be as fast."""
     if not _may_apply(facts):
         return None
-    found = fastest(_choices(facts), lambda choice: kept_seconds(facts, choice))
+    found = fastest(_choices(facts), lambda choice: kept_seconds(facts, choice), doubt=facts.tuning.doubt)
     if found is None:
         return None
     seconds, choice = found

@@ -29,7 +29,9 @@ def fastest_mapping(
     if len(columns.sizes) == 1 and not columns.piece:  # the rules are exact for one operand
         return usual
     limit = facts.tuning.resident_columns.gain * _seconds(facts, columns, usual, choice_of(in_turn(facts, usual)))
-    found = fastest(_ways(facts, columns, choice_of), lambda way: _seconds(facts, columns, *way), limit)
+    found = fastest(
+        _ways(facts, columns, choice_of), lambda way: _seconds(facts, columns, *way), limit, doubt=facts.tuning.doubt
+    )
     return usual if found is None else found[1][0]
 
 

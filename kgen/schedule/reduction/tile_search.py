@@ -34,7 +34,9 @@ def fastest_tiles(facts: RowFacts, widest: int, usual: Choice) -> Choice:
     tiles = ((group, mapping) for group in groups for mapping in _tiles(facts, ColumnDemand(alike, group)))
     ways = (choice_of(facts, group, mapping) for group, mapping in tiles)
     taken = _seconds(facts, usual)
-    found = fastest(ways, lambda choice: _seconds(facts, choice), facts.tuning.column_tiles.gain * taken)
+    found = fastest(
+        ways, lambda choice: _seconds(facts, choice), facts.tuning.column_tiles.gain * taken, doubt=facts.tuning.doubt
+    )
     return replace(usual, seconds=taken) if found is None else replace(found[1], seconds=found[0])
 
 

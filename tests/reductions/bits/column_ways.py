@@ -76,7 +76,7 @@ def _as_columns(facts: RowFacts) -> RowFacts:
 def _one_box(number: int) -> Callable[..., tuple[float, Choice] | None]:
     """One of several boxes."""
 
-    def one(found: Iterable[Choice], *_: Any) -> tuple[float, Choice] | None:
+    def one(found: Iterable[Choice], *_: Any, **_options: Any) -> tuple[float, Choice] | None:
         choices = list(found)
         return (0.0, choices[11 * number % len(choices)]) if choices else None
 

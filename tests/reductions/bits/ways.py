@@ -100,7 +100,7 @@ _ONE_STEP: Patches = {
 def _one_of(name: str, number: int, wanted: Callable[[RowSchedule], bool]) -> Way:
     """Of the orders of rows that are compared, one of those that are wanted, where there are any."""
 
-    def cheapest(usual: Choice, others: Iterable[Choice], *_: Any) -> Choice:
+    def cheapest(_: RowFacts, usual: Choice, others: Iterable[Choice], *_rest: Any) -> Choice:
         found = [c for c in others if isinstance(c.schedule, RowSchedule) and wanted(c.schedule)]
         return found[number % len(found)] if found else usual
 
