@@ -69,6 +69,15 @@ def test_a_copy_has_to_pay() -> None:
     assert not any(o.name == "c_copy" for o in lowered(text, a=a, c=c).specialised.graph.operands)
 
 
+def test_what_has_the_fastest_axis_of_the_others_is_not_copied_as_it_is() -> None:
+    """Short rows lie along `c` alone: `b` is copied into the order of `a`, which has no gaps."""
+    shape = (13, 18770, 13, 16)
+    a, b, c = (208, 2704, 16, 1), (3904160, 1, 18770, 244010), (1, 2704, 208, 13)
+    text = "let z = cast<float>(a + b * c)\nout = z * rsqrt(mean(z * z, axis=0, keepdims=true) + 1e-6)"
+    found = lowered(text, a=("int8", shape, a), b=("bfloat16", shape, b), c=("int32", shape, c))
+    assert {o.name for o in found.specialised.graph.operands} == {"a", "b", "c", "out", "b_copy"}
+
+
 def test_stepped_columns_of_a_chain_are_reduced_first() -> None:
     text = "let z = cast<float>(a) + cast<float>(b)\ns = max(abs(z), axis=0, keepdims=true)\nq = z / s"
     shape = (16384, 2048)

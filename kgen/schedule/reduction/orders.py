@@ -68,7 +68,10 @@ def copies(step: ReductionStep, extents: Extents, arrays: Sequence[Array | None]
         for gaps in (False, True):
             moved = {o: r for o, r in read.items() if r.lies_otherwise(wanted) or (gaps and r.has_gaps)}
             found[tuple((o, r.own_axes(r.like(wanted))) for o, r in moved.items())] = None
-            found[tuple((o, r.own_axes(r.with_fastest(fastest))) for o, r in moved.items())] = None
+            orders = {o: (r, r.with_fastest(fastest)) for o, r in moved.items()}
+            # One that has the fastest axis already would only be copied as it is.
+            changed = {o: (r, order) for o, (r, order) in orders.items() if order != r.order or (gaps and r.has_gaps)}
+            found[tuple((o, r.own_axes(order)) for o, (r, order) in changed.items())] = None
     yield from (dict(chosen) for chosen in found if chosen)
 
 
