@@ -194,14 +194,23 @@ static __device__ __forceinline__ __nv_bfloat16 extract(const Pack<__nv_bfloat16
     return __ushort_as_bfloat16(word >> 16 * (j % 2));
 }
 
-// Reads 16 bytes with the L2 policy evict_last, so that L2 evicts written lines first.
+// An L2 policy for loads: what they read is evicted last, so L2 evicts written lines first.  Made once a thread: in the
+// branch of a load it would keep that from becoming predicates, and the load would be issued too late.
+static __device__ __forceinline__ unsigned long long evict_last_policy()
+{
+    unsigned long long policy = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+#endif
+    return policy;
+}
+
+// Reads 16 bytes with an L2 policy.
 template <typename T>
-static __device__ __forceinline__ T load_evict_last(const void* from)
+static __device__ __forceinline__ T load_evict_last(const void* from, [[maybe_unused]] unsigned long long policy)
 {
     static_assert(sizeof(T) == 16, "one access");
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    unsigned long long policy;
-    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
     uint4 words;
     asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
                  : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
@@ -356,6 +365,7 @@ softmax_cluster_reduce_regs131072_cluster(const __nv_bfloat16* x_ptr,
     const unsigned int row = blockIdx.x / 8;
     __nv_bfloat16* const y_row = y_ptr + row * layout.y_stride;
     const __nv_bfloat16* const x_row = x_ptr + row * layout.y_stride;
+    const unsigned long long policy = evict_last_policy();
     __shared__ LogSum<float> exp_sum_warp_partials[64];
     __shared__ unsigned long long arrived;
     if (threadIdx.x == 0) {
@@ -369,7 +379,7 @@ softmax_cluster_reduce_regs131072_cluster(const __nv_bfloat16* x_ptr,
     for (int v = 0; v < 8; ++v) {
         const int i = 8 * (v * 2048 + thread);
         if (i < layout.width) {
-            x_vec[v] = load_evict_last<Pack<__nv_bfloat16, 8, 16>>(x_row + i);
+            x_vec[v] = load_evict_last<Pack<__nv_bfloat16, 8, 16>>(x_row + i, policy);
         }
     }
 

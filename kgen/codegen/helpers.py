@@ -89,6 +89,7 @@ BYTE_PACK = "byte_pack"
 
 #: What stays as it was loaded until other loads are issued.
 KEEP_LOADED = "keep_loaded"
+EVICT_LAST_POLICY = "evict_last_policy"
 
 #: Elements, and groups of rows, at computed places.
 GATHER, ROW, LOAD_GATHERED, STORE_SCATTERED = "gather", "row", "load_gathered", "store_scattered"
@@ -204,7 +205,8 @@ _ROWS = (
     Helper("divide_moderate", ("is_moderate", "reciprocal_approx")),
     *(Helper(f"divide_{suffix}", ("reciprocal_approx",)) for suffix in ("short", "in_range", "by_one_plus")),
     *(Helper("divide_by_large", ("reciprocal_approx",)), Helper("divide_by_integer")),
-    *(Helper(name) for name in ("load_evict_last", LOAD_WORDS, LOAD_STREAMING, TAKE_PACKED, STORE_WORDS, PREFETCH_ROW)),
+    *(Helper(EVICT_LAST_POLICY), Helper("load_evict_last", (EVICT_LAST_POLICY,))),
+    *(Helper(name) for name in (LOAD_WORDS, LOAD_STREAMING, TAKE_PACKED, STORE_WORDS, PREFETCH_ROW)),
     *(Helper(name) for name in ("load_rows", "stage_rows", "stage_last_rows")),
     Helper(
         "load_rows_evict_last",
@@ -212,7 +214,8 @@ _ROWS = (
         like="load_rows",
         swap=(
             (" load_rows(", " load_rows_evict_last("),
-            ("*reinterpret_cast<const Access*>(rows + i)", "load_evict_last<Access>(rows + i)"),
+            ("constexpr int N", f"const unsigned long long policy = {EVICT_LAST_POLICY}();\n    constexpr int N"),
+            ("*reinterpret_cast<const Access*>(rows + i)", "load_evict_last<Access>(rows + i, policy)"),
         ),
     ),
     Helper("store_rows"),

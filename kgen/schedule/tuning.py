@@ -109,6 +109,9 @@ class Rows:
     #: The same for blocks of 256 threads, before blocks of 512 are tried: with elements of 4 bytes or more, and in
     #: clusters (layernorm of 9216 float32 1.01, 0.87 with 512 threads; of 81920 0.96 and 0.73).
     most_kept_bytes: int = 224
+    #: Bytes of the shortest rows that get L2's evict-last hint beside several shared operands (`The hint from 64 MiB
+    #: on`).
+    long_bytes: int = 8192
     #: Threads per block where a warp or less takes a row (`Short rows: blocks of 128 threads`): small blocks balance
     #: the load better, smaller ones begin too slowly (8192 rows of 512 bfloat16 3.16 us, 3.81 with 64, 3.26 with 256).
     short_block: int = 128

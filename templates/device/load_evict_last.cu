@@ -1,11 +1,9 @@
-// Reads 16 bytes with the L2 policy evict_last, so that L2 evicts written lines first.
+// Reads 16 bytes with an L2 policy.
 template <typename T>
-static __device__ __forceinline__ T load_evict_last(const void* from)
+static __device__ __forceinline__ T load_evict_last(const void* from, [[maybe_unused]] unsigned long long policy)
 {
     static_assert(sizeof(T) == 16, "one access");
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    unsigned long long policy;
-    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
     uint4 words;
     asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
                  : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)

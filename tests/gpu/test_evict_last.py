@@ -64,8 +64,9 @@ def test_layernorm(width: int, dtype: str) -> None:
     kernel = kgen.jit(LAYERNORM)
     want = torch.nn.functional.layer_norm(x.double(), (width,), w.double(), b.double(), 1e-5)
     assert is_close(kernel(x, w, b), want)
+    is_long = width * x.element_size() >= 8192
     if dtype == "bfloat16" or width <= 16384:
-        assert is_told(kernel, x, w, b)
+        assert is_told(kernel, x, w, b) == is_long
 
 
 def test_not_what_is_written_as_well() -> None:

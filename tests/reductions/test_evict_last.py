@@ -16,6 +16,7 @@ RMSNORM = "out = x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 1e-6) * w"
 LAYERNORM = (
     "let d = x - mean(x, axis=-1, keepdims=true)\nout = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5) * w + b"
 )
+AFFINE = f"input x, w, b\nlet z = x * w + b\n{SOFTMAX}".replace("exp(x - max(x", "exp(z - max(z")
 LARGE = 1 << 26  # bytes
 
 
@@ -29,7 +30,7 @@ def told(text: str, rows: int, width: int, dtype: str = "bf16", **given: Any) ->
     found = re.findall(r"load_evict_last<[^;]*>\((\w)_row \+", source) + re.findall(
         r"load_rows_evict_last<[^(]*>\((\w)_vec", source
     )
-    assert bool(found) == ("// Chosen: L2: " in source) == ("T load_evict_last(const void* from)" in source)
+    assert bool(found) == ("// Chosen: L2: " in source) == ("T load_evict_last(const void* from," in source)
     if given["arch"] is not None:
         kgen.jit(text).cubin(**specs, **given)
     return found
@@ -47,6 +48,7 @@ def test_which_operands() -> None:
     """All that is read of rows, but nothing that all rows share."""
     assert told("let z = x + y\nout = z - max(z, axis=-1, keepdims=true)\nsum = z", LARGE // 4096, 2048) == ["x", "y"]
     assert told(RMSNORM, LARGE // 8192, 4096) == ["x"]
+    assert told(LAYERNORM, LARGE // 8192, 4096) == ["x"]
 
 
 @pytest.mark.parametrize(
@@ -56,6 +58,8 @@ def test_which_operands() -> None:
         ("out = cast<i8>(x / max(abs(x), axis=-1, keepdims=true))", "f32", 4096),  # less is written than read
         (RMSNORM, "bf16", 131072),  # clusters that stay
         (LAYERNORM, "bf16", 1001),  # weights that begin elsewhere in each row
+        (LAYERNORM, "bf16", 2048),  # short rows beside two weights
+        (AFFINE, "f32", 8192),  # weights that are reduced as well
         (SOFTMAX, "f32", 1 << 19),  # read again for each round
     ],
 )

@@ -33,7 +33,8 @@ def row_comment(operands: Operands, *, fills: bool, walks_once: bool) -> tuple[s
     most = schedule.row_threads * schedule.vectors * schedule.group
     if schedule.vectors:
         least = most - schedule.row_threads * schedule.group + 1
-        up_to = "" if exact or schedule.exact else f"{least} to " if fills else "up to "
+        alone = exact or schedule.exact or (fills and least == most)
+        up_to = "" if alone else f"{least} to " if fills else "up to "
         most += schedule.group - 1 if schedule.anchor is not None and not schedule.stages else 0
         what = f"Rows of {up_to}{counted(most, 'element')}, kept in registers: {rows}{share}."
     elif schedule.split:

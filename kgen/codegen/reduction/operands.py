@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kgen.codegen import names
 from kgen.codegen.byte_packs import are_words
-from kgen.codegen.helpers import LOAD_SHIFTED_RUN, LOAD_STREAMING, LOAD_WORDS
+from kgen.codegen.helpers import EVICT_LAST_POLICY, LOAD_SHIFTED_RUN, LOAD_STREAMING, LOAD_WORDS
 from kgen.codegen.layouts import member
 from kgen.codegen.lines import sum_lines
 from kgen.codegen.reduction.context import Declared, Value
@@ -175,6 +175,11 @@ class Operands:
         """Whether groups of elements that share words are stored by one access."""
         whole = self.schedule.group * dtype.size
         return dtype.size < WORD and alignment == whole and whole in (4, 8, 16)
+
+    def policies(self) -> tuple[Value, ...]:
+        """The L2 policy of loads; those that stage rows make their own."""
+        loads = any(self.planned(access).kind != "staged" for access in self.schedule.evict_last)
+        return (Value("const unsigned long long", "policy", f"{EVICT_LAST_POLICY}()"),) if loads else ()
 
     def loads_of(self, accesses: Iterable[int]) -> tuple[str, ...]:
         """The helpers that load groups of these accesses."""

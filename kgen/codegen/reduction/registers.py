@@ -170,7 +170,7 @@ class Registers:
         """The text that loads a group in one access."""
         operands, place = self.operands, address(self.places, access)
         if access in operands.schedule.evict_last and operands.planned(access).kind != "staged":
-            return f"load_evict_last<{operands.pack(access)}>({place})"
+            return f"load_evict_last<{operands.pack(access)}>({place}, policy)"
         return f"{operands.start_of_load(access)}{place})"
 
     def again(self, accesses: Iterable[int]) -> tuple[Read, ...]:

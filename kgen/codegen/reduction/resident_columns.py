@@ -162,7 +162,7 @@ class ResidentColumnKernel:
         resident = [t for t in self.reads_anywhere() if t in self.registers.resident]
         loads = tuple(map(self.registers.read, resident))
         load_coordinates = self.places.uses.in_loop(schedule)
-        pointers = self.places.starts(range(len(schedule.accesses)))
+        pointers = (*self.places.starts(range(len(schedule.accesses))), *self.operands.policies())
         uses = self.places.uses
         context = ResidentContext(
             template="reduction/column_resident.cu.j2",

@@ -212,7 +212,7 @@ class RowKernel:
             row_coordinates=row_coordinates(schedule, uses.kept, "row"),
             chunked=f"{schedule.chunk} * c{schedule.kept} + c{schedule.chunked}" if schedule.chunk else "",
             place_coordinates=place_coordinates(schedule, uses.anywhere),
-            pointers=pointers,
+            pointers=(*pointers, *self.operands.policies()),
             peel=None if self.edges is None else self.edges.facts(schedule.group),
             staged=staging(self.operands, self.places),
             guards_rows=guards_rows(self.facts),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kgen.ir.graph import IndexMap, Reduction
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import Target
@@ -28,3 +29,15 @@ def evict_last_accesses(
     whole = [i for i in own if accesses[i].kind == "staged" or group * facts.itemsizes[i] == full]
     aligned = [i for i in whole if accesses[i].kind in ("staged", "vector") and accesses[i].alignment == full]
     return tuple(i for i in aligned if accesses[i].restrict and not facts.step.accesses[i].writes)
+
+
+def reduces_shared(facts: RowFacts, shared: Sequence[int]) -> bool:
+    """Whether a reduction depends on what accesses of ``shared`` read."""
+    operands = {facts.step.accesses[i].operand for i in shared}
+    depends: list[bool] = []
+    for op in facts.step.graph.ops:
+        is_shared = op.name == "load" and isinstance(op.attr, IndexMap) and op.attr.operand in operands
+        depends.append(is_shared or any(depends[arg] for arg in op.args))
+        if depends[-1] and isinstance(op.attr, Reduction):
+            return True
+    return False

@@ -67,12 +67,15 @@ def copies(step: ReductionStep, extents: Extents, arrays: Sequence[Array | None]
         fastest = _fastest(wanted, shape)
         for gaps in (False, True):
             moved = {o: r for o, r in read.items() if r.lies_otherwise(wanted) or (gaps and r.has_gaps)}
-            found[tuple((o, r.own_axes(r.like(wanted))) for o, r in moved.items())] = None
-            orders = {o: (r, r.with_fastest(fastest)) for o, r in moved.items()}
-            # One that has the fastest axis already would only be copied as it is.
-            changed = {o: (r, order) for o, (r, order) in orders.items() if order != r.order or (gaps and r.has_gaps)}
-            found[tuple((o, r.own_axes(order)) for o, (r, order) in changed.items())] = None
+            found[_copied(moved, {o: r.like(wanted) for o, r in moved.items()}, gaps)] = None
+            found[_copied(moved, {o: r.with_fastest(fastest) for o, r in moved.items()}, gaps)] = None
     yield from (dict(chosen) for chosen in found if chosen)
+
+
+def _copied(moved: Mapping[int, _Read], orders: Mapping[int, Axes], gaps: bool) -> tuple[tuple[int, Axes], ...]:
+    """Operands with the axes of their copies, without those that would be copied as they are."""
+    changed = ((o, r) for o, r in moved.items() if orders[o] != r.order or (gaps and r.has_gaps))
+    return tuple((o, r.own_axes(orders[o])) for o, r in changed)
 
 
 def _fastest(order: Axes, shape: tuple[int, ...]) -> int:

@@ -9,7 +9,7 @@ from kgen.ir.graph import Gather, Reduction
 from kgen.records import dataclass, replace
 from kgen.schedule.elementwise.gathers import gathered_rows, row_axis
 from kgen.schedule.facts import Choice
-from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2
+from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2, reduces_shared
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.few import helping_rows
 from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES, margins, max_edge_elements
@@ -66,12 +66,17 @@ class _Rows:
 
     @cached_property
     def is_large(self) -> bool:
-        """Whether more is read than L2 holds.  False for peeled rows with several shared operands: the decisions that
-        follow would make these slower."""
+        """Whether more is read than L2 holds, and loads should say so.  With several shared operands most rows would be
+        slower then: only long ones, not peeled, that read these after their last round."""
         facts = self.facts
         read, written = (facts.rows * facts.width * size for size in (self.kept_bytes, facts.bytes_written))
-        light = self.traversal.anchor is None or self.traversal.weights < 2
-        return facts.bounded and exceeds_l2(facts.target, read, written) and light
+        if not facts.bounded or not exceeds_l2(facts.target, read, written):
+            return False
+        if self.traversal.weights < 2:
+            return True
+        shared = [i for i in facts.reads if i not in self.traversal.own]
+        is_long = self.traversal.anchor is None and facts.width * self.kept_bytes >= facts.tuning.rows.long_bytes
+        return is_long and not reduces_shared(facts, shared)
 
     @cached_property
     def mapping(self) -> ThreadMapping:
