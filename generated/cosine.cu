@@ -56,7 +56,7 @@ struct Sum {
     __device__ __forceinline__ T norm() const { return sqrt(sum); }
 };
 
-// Accumulates one element into sum and norm.
+// Accumulates one element into sum, norm and norm2.
 static __device__ __forceinline__ void
 cosine_pass(const float a_v,
             const float b_v,

@@ -70,7 +70,7 @@ struct CompensatedSum {
     __device__ __forceinline__ Sum<T> total() const { return {isfinite(sum) ? sum + rest : sum}; }
 };
 
-// Accumulates one element into sum and norm.
+// Accumulates one element into sum, norm and norm2.
 static __device__ __forceinline__ void
 cosine_boxes_pass(const float a_v,
                   const float b_v,

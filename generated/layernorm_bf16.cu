@@ -99,7 +99,7 @@ layernorm_bf16_pass1(const __nv_bfloat16 x_v, Sum<float>& mean_acc)
     mean_acc.add(to_float(x_v));
 }
 
-// Accumulates one element into mean.
+// Accumulates one element into mean2.
 static __device__ __forceinline__ void
 layernorm_bf16_pass2(const __nv_bfloat16 x_v, const float mean_v, Sum<float>& mean2_acc)
 {

@@ -112,7 +112,7 @@ layernorm_channels_pass1(const __nv_bfloat16 x_v, Sum<float>& mean_acc)
     mean_acc.add(to_float(x_v));
 }
 
-// Accumulates one element into mean.
+// Accumulates one element into mean2.
 static __device__ __forceinline__ void
 layernorm_channels_pass2(const __nv_bfloat16 x_v, const float mean_v, Sum<float>& mean2_acc)
 {

@@ -244,7 +244,7 @@ struct Distances {
     __device__ __forceinline__ Moments<T> moments() const { return {count, mean, distance}; }
 };
 
-// Accumulates one element into var.
+// Accumulates one element into var_total.
 static __device__ __forceinline__ void
 layernorm_persistent_total(const __nv_bfloat16 x_v, Sum<float>& var_total)
 {

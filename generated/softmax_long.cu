@@ -293,7 +293,7 @@ softmax_long_element(const __nv_bfloat16 x_v,
     y_v = __float2bfloat16_rn(e_v * exp_sum_reciprocal);
 }
 
-// Accumulates one element into exp_sum.
+// Accumulates one element into exp_sum_peak.
 static __device__ __forceinline__ void
 softmax_long_peak(const __nv_bfloat16 x_v, Max<float>& exp_sum_peak)
 {

@@ -15,7 +15,7 @@ from kgen.codegen.reduction.context import Call, Declared, Read, Stored
 from kgen.codegen.reduction.operands import Operands
 from kgen.codegen.reduction.parts import HALF, Parts
 from kgen.codegen.reduction.places import Places, address
-from kgen.codegen.reduction.sections import Section, access_of, kept_name, label_of, write_section
+from kgen.codegen.reduction.sections import Section, access_of, kept_name, write_section
 from kgen.codegen.reduction.states import States, target_of
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.codegen.spelling import register_type
@@ -93,7 +93,7 @@ class Functions:
         kept = [n for n, made in kept_by.items() if made == place and n not in self.kept]
         self.kept.update(kept)
         if states is not None:
-            into = names.listed(label_of(step, step.graph.ops[n]) for n in sinks)
+            into = names.listed(states[n][1].removesuffix("_acc") for n in sinks)
             direct = all(mine.mode != "group" for mine, _ in states.values())
             title = (
                 f"Accumulates one element into {into}."
