@@ -4,9 +4,9 @@ Times are predicted, and predictions are wrong by a factor that differs from ker
 are predicted to take about as long, only the clock knows which one is the fastest.  So tables with odd numbers have
 numbers as they might be: half of the rates, costs and factors (each ``float``) are multiplied by a number between 1/4
 and 4, and some of the sizes in :data:`SIZES` are twice or half as large.  What is multiplied, and by how much, follows
-from the table's number and the field's name alone.  Tables with even numbers doubt each predicted time by itself
-(:class:`~kgen.schedule.tuning.Tuning`): some schedules are predicted to take longer than others by all numbers.  Limits
-are the same in all tables, so every schedule is a legal one.
+from the table's number and the field's name alone.  Tables with even numbers doubt what searches predict, each time by
+itself (:class:`~kgen.schedule.tuning.Tuning`): some schedules are predicted to take longer than others by all numbers.
+Limits are the same in all tables, so every schedule is a legal one.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -16,6 +17,20 @@ SOFTMAX = "let m = max(t, axis=-1, keepdims=true)\nlet e = exp(t - m)\nout = e /
 
 def rows(*shape: int) -> Array:
     return np.random.default_rng(5).normal(size=shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("width", [256, 2048, 16384])
+@pytest.mark.parametrize("half", [np.float16, ml_dtypes.bfloat16])
+def test_layer_normalisation_with_half_weights(width: int, half: Any) -> None:
+    """Rows of floats beside weights of 16 bits, which are read behind the last exchange."""
+    x, w, b = rows(3, width), rows(width).astype(half), rows(width).astype(half)
+    d = "let d = x - mean(x, axis=-1, keepdims=true)"
+    got = kgen.jit(f"{d}\nout = d * rsqrt(var(x, axis=-1, keepdims=true) + 1e-5) * w + b", device="cpu")(x=x, w=w, b=b)
+    chain = f"{d}\nout = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5) * w + b"
+    wide, scale, shift = (a.astype(np.float64) for a in (x, w, b))
+    want = (wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5) * scale + shift
+    assert np.allclose(got, want, rtol=1e-4, atol=1e-5)
+    assert np.allclose(kgen.jit(chain, device="cpu")(x=x, w=w, b=b), want, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("width", [3, 100, 8192])

@@ -147,7 +147,7 @@ class RowKernel:
     def helpers(self) -> tuple[str, ...]:
         """The helpers that the kernel and its element functions call."""
         read = (t for function in self.functions.written for t in reads_of(function))
-        kept = self.reads_anywhere() if self.registers.batch else self.loads
+        kept = [t for t in self.reads_anywhere() if self.registers.batch or t in self.registers.resident]
         halves = tuple(filter(self.calls.is_packed, self.values.kept))
         packed = any(map(self.operands.is_packed, kept)) or halves
         return (

@@ -308,14 +308,14 @@ def _mapping_by_length(facts: RowFacts, traversal: RowTraversal) -> ThreadMappin
         if found is not None:
             return found
     grouped = width if traversal.anchor is None else width // group * group
-    largest = 1 if facts.is_plain else facts.target.cluster
-    return map_row(
+    largest, singles = 1 if facts.is_plain else facts.target.cluster, _singles(facts, traversal)
+    found = map_row(
         RowDemand(
             grouped,
             group,
             kept,
             facts.rounds,
-            max(_singles(facts, traversal), facts.segment // group),
+            max(singles, facts.segment // group),
             largest,
             facts.along,
             bool(facts.written),
@@ -328,6 +328,8 @@ def _mapping_by_length(facts: RowFacts, traversal: RowTraversal) -> ThreadMappin
             tuning=tuning,
         )
     )
+    assert found.threads >= singles or not found.vectors  # each is one thread's work
+    return found
 
 
 def _beside_places(facts: RowFacts, count: int) -> ThreadMapping | None:

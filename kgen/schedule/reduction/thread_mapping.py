@@ -149,7 +149,6 @@ def map_row(row: RowDemand) -> ThreadMapping:
         if cluster <= row.largest and row.count <= threads * cluster * vectors:
             if cluster == 1 and threads > WARP:
                 threads = _without_idle_warps(row, threads, vectors)
-            assert threads >= row.least  # single elements of a row are one thread's work each
             return one_row_mapping(threads, -(-row.count // (threads * cluster)), cluster, tuning)
     longest = tuning.longest_walk if row.plain else tuning.longest_cached
     threads = tuning.walk_threads if row.plain else tuning.loop_threads
