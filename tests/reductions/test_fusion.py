@@ -105,6 +105,16 @@ def test_segments_of_rows_over_several_dimensions() -> None:
     np.testing.assert_array_equal(wide, (g - g.min(3, keepdims=True)).max((1, 2, 3)))
 
 
+def test_segments_of_more_elements_than_a_block_has_threads() -> None:
+    """Clusters are tried for such rows."""
+    text = "let t = min(y, axis=(0, -2), keepdims=true) + y\nout = mean((y + y) * 0.5, axis=(0, 2)) * 2 + t"
+    y = kgen.spec((768, 23, 1), "f64", (23, 1, 17664))
+    assert kgen.jit(text).cubin(y, arch="sm_90")
+    x = np.random.default_rng(3).standard_normal((768, 23, 1))
+    want = x.mean((0, 2)) * 2 + (x.min((0, 1), keepdims=True) + x)
+    np.testing.assert_allclose(kgen.jit(text, device="cpu")(x), want, rtol=1e-12)
+
+
 @pytest.mark.parametrize("segment", [1, 2, 4, 8, 16])
 def test_only_the_last_group_of_a_thread_is_outside(segment: int) -> None:
     """Unless all of a thread's groups are in one segment, for which it is tested."""
