@@ -309,7 +309,7 @@ def _mapping_by_length(facts: RowFacts, traversal: RowTraversal) -> ThreadMappin
             return found
     grouped = width if traversal.anchor is None else width // group * group
     largest, singles = 1 if facts.is_plain else facts.target.cluster, _singles(facts, traversal)
-    found = map_row(
+    return map_row(
         RowDemand(
             grouped,
             group,
@@ -325,11 +325,10 @@ def _mapping_by_length(facts: RowFacts, traversal: RowTraversal) -> ThreadMappin
             walks=facts.is_plain and group == 1 and traversal.sharing is None,
             pieces=facts.reduced > 1,
             shared=traversal.weights,
+            singles=singles,
             tuning=tuning,
         )
     )
-    assert found.threads >= singles or not found.vectors  # each is one thread's work
-    return found
 
 
 def _beside_places(facts: RowFacts, count: int) -> ThreadMapping | None:

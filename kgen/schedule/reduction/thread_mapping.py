@@ -38,7 +38,7 @@ class RowDemand:
     the same, by all of them, where several are kept.  ``plain``: whether a kernel has one round, and writes one result
     for each row.  ``walks``: whether long rows are then walked, where they are not kept in few registers (norms
     of 12,495 elements in pieces of 49 132 us, 239 in registers).  ``pieces``: whether a row has several dimensions.
-    ``shared``: operands that all rows share.
+    ``shared``: operands that all rows share.  ``singles``: elements at its ends that are no part of a group.
     """
 
     width: int
@@ -55,6 +55,7 @@ class RowDemand:
     walks: bool = False
     pieces: bool = False
     shared: int = 0
+    singles: int = 0
     tuning: Rows = H200.rows
 
     @property
@@ -149,6 +150,7 @@ def map_row(row: RowDemand) -> ThreadMapping:
         if cluster <= row.largest and row.count <= threads * cluster * vectors:
             if cluster == 1 and threads > WARP:
                 threads = _without_idle_warps(row, threads, vectors)
+            assert threads >= row.singles  # each is one thread's work
             return one_row_mapping(threads, -(-row.count // (threads * cluster)), cluster, tuning)
     longest = tuning.longest_walk if row.plain else tuning.longest_cached
     threads = tuning.walk_threads if row.plain else tuning.loop_threads
