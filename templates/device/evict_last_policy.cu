@@ -1,5 +1,5 @@
-// An L2 policy for loads: what they read is evicted last, so L2 evicts written lines first.  Made once a thread: in the
-// branch of a load it would keep that from becoming predicates, and the load would be issued too late.
+// An L2 policy for loads: what they read is evicted last, so L2 evicts written lines first.  Create it once per thread,
+// ahead of the loads: a branch that creates it is not replaced by a predicate, and the load in it is issued late.
 static __device__ __forceinline__ unsigned long long evict_last_policy()
 {
     unsigned long long policy = 0;

@@ -37,7 +37,7 @@ def told(text: str, rows: int, width: int, dtype: str = "bf16", **given: Any) ->
     return found
 
 
-@pytest.mark.parametrize("width", [8, 100, 256, 1001, 4096, 8192, 32768, 131072])
+@pytest.mark.parametrize("width", [5, 8, 13, 100, 256, 1001, 4096, 8192, 32768, 131072])
 def test_large(width: int) -> None:
     """Rows of every length, however they are read, from 64 MiB on."""
     rows = LARGE // (2 * width)

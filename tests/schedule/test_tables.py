@@ -84,7 +84,7 @@ def test_tables_choose_among_kernels() -> None:
 @pytest.mark.parametrize(
     ("text", "arrays"),
     [
-        (TEXT, [((8192, 4750), "u8"), ((8192, 4750), "f64"), ((8192, 4750), "u8")]),  # columns, and tiles of these
+        (TEXT, [((8192, 4750), "u8"), ((8192, 4750), "f64"), ((8192, 4750), "u8")]),  # columns
         ("let e = exp(a * b - max(a * b, axis=0, keepdims=true))\nout = e / sum(e, axis=0, keepdims=true)",
          [((49, 228735), "i32"), ((49, 228735), "f16")]),  # columns in registers
         ("out = silu(cast<f32>(a)) * b", [((5000, 255, 52), "f64"), ((5000, 255, 52), "f64", (1, 5000, 1275000))]),
@@ -93,7 +93,7 @@ def test_tables_choose_among_kernels() -> None:
     ],
 )  # fmt: skip
 def test_doubts_choose_among_kernels(text: str, arrays: list[tuple[Any, ...]]) -> None:
-    """Searches for columns, tiles, boxes and orders of rows take the doubt of their table."""
+    """Searches for columns, columns in registers, boxes and orders of rows take the doubt of their table."""
     given = [kgen.spec(*array) for array in arrays]
     even = [kgen.jit(text, tuning=n).source(*given, arch="sm_90") for n in range(0, OTHER_TABLES + 1, 2)]
     codes = {"\n".join(line for line in one.splitlines() if not line.startswith("//")) for one in even}

@@ -26,9 +26,8 @@ def evict_last_accesses(
 ) -> tuple[int, ...]:
     """The accesses that get the hint, among ``own``: those that rows do not share."""
     full = facts.target.vector_bytes
-    if group == 1:  # elements of 16 bytes are loaded one by one
-        return ()
-    whole = [i for i in own if accesses[i].kind == "staged" or group * facts.itemsizes[i] == full]
+    # Elements of 16 bytes are loaded one by one.
+    whole = [i for i in own if accesses[i].kind == "staged" or (group > 1 and group * facts.itemsizes[i] == full)]
     aligned = [i for i in whole if accesses[i].kind in ("staged", "vector") and accesses[i].alignment == full]
     return tuple(i for i in aligned if accesses[i].restrict and not facts.step.accesses[i].writes)
 
