@@ -92,6 +92,17 @@ def test_explain_prints_the_times_of_all_families() -> None:
     assert "predicted time: " in str(found)
 
 
+@pytest.mark.parametrize("order", [(1, 3, 0, 2), (3, 2, 1, 0)])
+def test_tiles_follow_each_other_in_memory_order_of_the_outputs(order: tuple[int, ...]) -> None:
+    shape, strides, step = (96, 64, 128, 48), [0] * 4, 1
+    for axis in reversed(order):
+        strides[axis], step = step, step * shape[axis]
+    found = kgen.jit("out = a * b").explain(kgen.spec(shape, "f32"), kgen.spec(shape, "f32", tuple(strides)))
+    second = order[-1]
+    rest = [n for axis, n in enumerate(shape[:-1]) if axis != second]
+    assert f"tiled_4d, {rest[0]} x {rest[1]} x {shape[second]} x 48 elements" in str(found)
+
+
 @pytest.mark.parametrize("text", ["out = a + 1", "out = sum(a, axis=-1)", "out = sum(a, axis=0)", "out = a / sum(a)"])
 def test_explain_prints_the_time_of_each_kernel(text: str) -> None:
     """Twice the elements take longer, and the bytes alone nearly as long."""

@@ -12,7 +12,7 @@ from kgen.records import dataclass, replace
 from kgen.schedule.elementwise.interleaved import STEPS, group_of
 from kgen.schedule.elementwise.order import shared_bytes, shared_first
 from kgen.schedule.elementwise.reasons import group_reasons, listed
-from kgen.schedule.elementwise.rows import by_groups, second_first, transposed_operands
+from kgen.schedule.elementwise.rows import by_groups, transposed_operands
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.schedule import Schedule, extended
 
@@ -69,7 +69,7 @@ def _alternating_rows(facts: Facts) -> Choice | None:
     narrow = all(facts.itemsizes[i] <= NARROW for i in across)
     if not across or not narrow or rows not in STEPS or not facts.bounded or facts.sources or _divides(facts):
         return None
-    space = second_first(facts.space, second, min(across))
+    space = facts.space.with_first([0, second])
     planned = _alternating(facts, space, across)
     if planned is None:
         return None

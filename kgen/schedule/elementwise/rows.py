@@ -34,7 +34,7 @@ def by_rows(facts: Facts) -> Choice:
         reason = f"rows: {listed(facts.strided)} not dense in the order in which the outputs are walked"
     second, along = transposed_operands(facts)
     across = bool(along) and not reaches(facts.space.shape[second], facts.tuning.elementwise.shortest_side)
-    space = second_first(facts.space, second, min(along)) if across else shared_first(facts)
+    space = facts.space.with_first([0, second]) if across else shared_first(facts)
     group = facts.spread(facts.by_two_accesses(group_of(facts, space)))
     schedule = by_groups(facts, "rows", space, group * (1 + _divides_bytes(facts, group)), frozenset())
     if _moves_apart(facts, schedule) and (fewer := facts.spread(group, one_by_one=True)) < group:
@@ -124,16 +124,6 @@ def transposed_operands(facts: Facts) -> tuple[int, set[int]]:
         return 0, set()
     second, _ = Counter(d for _, d in candidates).most_common(1)[0]
     return second, {i for i, d in candidates if d == second}
-
-
-def second_first(space: IterationSpace, dimension: int, transposed: int) -> IterationSpace:
-    """The space with one dimension moved to second place, where it becomes the other side of the tiles.
-
-    The rest is walked in memory order of the transposed operand: it is read in short runs, and neighbouring runs
-    should be read one after the other.
-    """
-    rest = [d for d in range(1, len(space.shape)) if d != dimension]
-    return space.with_first([0, dimension, *sorted(rest, key=lambda d: abs(space.strides[transposed][d]))])
 
 
 def _kind(space: IterationSpace, access: int, of: LayoutKind, transposed: bool) -> AccessKind:

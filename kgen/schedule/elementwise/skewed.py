@@ -6,7 +6,7 @@ from kgen.partition.step import Step
 from kgen.schedule.cost import Traffic, Walk, coarse
 from kgen.schedule.elementwise.launch import SKEWED_TILE
 from kgen.schedule.elementwise.reasons import index_width_reason, listed
-from kgen.schedule.elementwise.rows import by_groups, second_first, transposed_operands
+from kgen.schedule.elementwise.rows import by_groups, transposed_operands
 from kgen.schedule.elementwise.walks import arithmetic
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.schedule import Schedule
@@ -28,7 +28,7 @@ def skewed(facts: Facts) -> Choice | None:
     shortest = facts.tuning.elementwise.shortest_skewed_side
     if len(transposed) != 1 or not all(reaches(n, shortest) for n in facts.space.shape):
         return None
-    space = second_first(facts.space, second, min(transposed))
+    space = facts.space.with_first([0, second])
     schedule = by_groups(facts, "skewed", space, facts.target.vector_bytes // SIZE, transposed)
     if schedule.anchor is None or not _fits(facts.step, schedule):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from kgen.schedule.elementwise.reasons import group_reasons, listed
-from kgen.schedule.elementwise.rows import by_groups, second_first, transposed_operands
+from kgen.schedule.elementwise.rows import by_groups, transposed_operands
 from kgen.schedule.facts import Choice, Facts
 from kgen.schedule.trace import reaches
 
@@ -20,7 +20,8 @@ def tiled(facts: Facts) -> Choice | None:
         group = min(group, tuning.max_transposed_width)
     while group > 1 and _tile_bytes(facts, transposed, group) > tuning.tile_bytes:
         group //= 2
-    space = second_first(facts.space, second, min(transposed))
+    # The other dimensions stay in memory order of the outputs (*Tiles in the order of what is written*).
+    space = facts.space.with_first([0, second])
     fits, side = [reaches(n, tuning.shortest_side) for n in space.shape[:2]], tuning.tile_side * group
     if _tile_bytes(facts, transposed, group) > tuning.tile_bytes or not all(fits):
         return None
