@@ -8,7 +8,7 @@ from kgen.records import dataclass
 from kgen.schedule.cost import Counts
 from kgen.schedule.rates import OccupancyRates
 from kgen.schedule.search import overlapped
-from kgen.schedule.target import WARP
+from kgen.schedule.target import REGISTERS, WARP, WORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +47,11 @@ def resident_warps(block: int, registers: int, rates: OccupancyRates) -> int:
     warps = ceil(block / WARP)
     blocks = min(rates.warps // warps, rates.registers // (ceil(registers / 8) * 8 * WARP * warps), rates.blocks)
     return max(1, blocks) * warps
+
+
+def bytes_of_two_blocks(block: int, own: int) -> int:
+    """Bytes of elements that a thread may keep so that two blocks fit an SM: one reads while the other exchanges.
+
+    ``own``: registers of a thread for all else.
+    """
+    return WORD * (REGISTERS // (2 * block) // 8 * 8 - own)

@@ -11,6 +11,7 @@ WARP = 32  # threads
 WORD = 4  # bytes; narrower elements at unaligned addresses are shifted out of words
 LONG = 8  # bytes of the widest numbers
 SECTOR = 32  # bytes: the unit of transfers between memory and L2
+REGISTERS = 65536  # of an SM, of 4 bytes
 L1_OF_THREAD = 80  # bytes of L1 for each of an SM's threads: 160 KiB beside shared memory
 LINE = 128  # bytes of an L1 line: what one access of a warp reaches at once; each line that it touches takes a cycle
 

@@ -109,6 +109,12 @@ class Rows:
     #: The same for blocks of 256 threads, before blocks of 512 are tried: with elements of 4 bytes or more, and in
     #: clusters (layernorm of 9216 float32 1.01, 0.87 with 512 threads; of 81920 0.96 and 0.73).
     most_kept_bytes: int = 224
+    #: A thread's registers for other than elements, where blocks are so large that only two fit an SM (*Row operands
+    #: ahead of stores*).
+    own_registers: int = 16
+    #: Bytes of row operands that a thread loads at once ahead of stores, where those of all its groups are not loaded
+    #: ahead of the first round (*Row operands ahead of stores*).
+    batch_bytes: int = 64
     #: Bytes of the shortest rows that get L2's evict-last hint beside several shared operands (`The hint from 64 MiB
     #: on`).
     long_bytes: int = 8192

@@ -17,6 +17,7 @@ LAYERNORM = (
     "let d = x - mean(x, axis=-1, keepdims=true)\nout = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5) * w + b"
 )
 AFFINE = f"input x, w, b\nlet z = x * w + b\n{SOFTMAX}".replace("exp(x - max(x", "exp(z - max(z")
+SUMS = "let s = x + y\nsum = s\nout = s * rsqrt(mean(s * s, axis=-1, keepdims=true) + 1e-6) * w"
 QUOTIENT = "out = x / sum(x, axis=-1, keepdims=true)"
 LARGE = 1 << 26  # bytes
 
@@ -62,6 +63,7 @@ def test_which_operands() -> None:
         (LAYERNORM, "bf16", 2048),  # short rows beside two weights
         (AFFINE, "f32", 8192),  # weights that are reduced as well
         (SOFTMAX, "f32", 1 << 19),  # read again for each round
+        (SUMS, "bf16", 16384),  # two operands and a weight in registers, of which the policy would take two
         (QUOTIENT, "c128", 256),  # elements of 16 bytes, which are loaded one by one
     ],
 )

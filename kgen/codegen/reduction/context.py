@@ -88,9 +88,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What a thread that walks a row loads ahead of its work on ``count`` groups: into arrays that are ``declared``.
+    """What a thread loads ahead of its work on ``count`` groups: into arrays that are ``declared``.
 
-    ``shared``: what all elements of the row share, which is read once.
+    ``shared``: what all elements of a row that is walked share, which is read once.
     """
 
     count: int

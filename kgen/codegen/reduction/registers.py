@@ -15,7 +15,7 @@ from kgen.codegen.reduction.parts import HALF, Parts
 from kgen.codegen.reduction.places import Places, address
 from kgen.codegen.reduction.sections import access_of
 from kgen.dtypes import BFLOAT16, FLOAT32
-from kgen.records import dataclass
+from kgen.records import dataclass, replace
 from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES
 from kgen.schedule.reduction.row_columns import RowColumnsSchedule
 from kgen.schedule.reduction.schedule import RowSchedule
@@ -73,14 +73,16 @@ class Registers:
     """The elements in registers.
 
     ``resident``: the register-resident accesses; others are read where needed.  ``late``: those of them that are loaded
-    ahead of the outputs, not of the first round.  ``batch``: groups that a thread which walks a row loads at once; 0
-    where each is loaded where it is used.
+    ahead of the outputs, not of the first round.  ``by_batches``: row operands of which several groups at a time are
+    loaded ahead of stores.  ``batch``: groups that a thread which walks a row loads at once; 0 where each is loaded
+    where it is used.
     """
 
     operands: Operands
     places: Places
     resident: set[int]
     late: set[int] = field(default_factory=set)
+    by_batches: set[int] = field(default_factory=set)
     batch: int = 0
 
     def name(self, access: int) -> str:
@@ -90,6 +92,8 @@ class Registers:
 
     def group(self, access: int) -> str:
         """The name of a group; of register-resident groups, that of the current one."""
+        if access in self.by_batches:
+            return f"{self.name(access)}[u]"
         several = (access in self.resident and self.operands.schedule.vectors > 1) or self.in_batch(access)
         return f"{self.name(access)}{'[v]' if several else ''}"
 
@@ -127,7 +131,7 @@ class Registers:
     def read(self, access: int) -> Read:
         """The load of a group, into registers that are declared before (``resident``) or new ones."""
         operands, schedule, base = self.operands, self.operands.schedule, self.places.base_of(access)
-        name, resident = self.group(access), access in self.resident or self.in_batch(access)
+        name, resident = self.group(access), access in self.resident | self.by_batches or self.in_batch(access)
         if schedule.group == 1 or operands.is_one(access):
             c_type = "" if resident else operands.type_of(access)
             return Read(name, c_type, f"{base}[{self.places.along(access, '')}]")
@@ -177,7 +181,7 @@ class Registers:
         """How a later section gets its elements: by a load, or from the registers that hold them."""
         reads: list[Read] = []
         for access in accesses:
-            if access not in self.resident and not self.batch:
+            if access not in self.resident | self.by_batches and not self.batch:
                 reads.append(self.read(access))
             elif self.operands.is_packed(access):
                 reads.append(Read(self.group(access), is_resident=True))
@@ -190,6 +194,12 @@ class Registers:
         own = [access for access in accesses if self.in_batch(access)]
         shared = [self.read(access) for access in accesses if not self.in_batch(access)]
         return Batch(self.batch, tuple(map(self.declared, own)), tuple(map(self.read, own)), tuple(shared))
+
+    def ahead_of_stores(self, accesses: Sequence[int], count: int) -> Batch:
+        """Row operands of which a thread loads so many groups ahead of the stores of these."""
+        self.by_batches.update(accesses)
+        declared = (replace(self.declared(access), name=self.name(access)) for access in accesses)
+        return Batch(count, tuple(declared), tuple(map(self.read, accesses)), ())
 
     def block_bytes(self, access: int, group: int) -> int:
         """The bytes of an aligned block by which groups of a shifted operand are loaded."""

@@ -10,7 +10,7 @@ from kgen.codegen.helpers import CLUSTER, KEEP_LOADED, STORE_WORDS
 from kgen.codegen.narrow import ROUND_GROUP
 from kgen.codegen.reduction.calls import AT_ROW, Calls, Functions, Values, final_packs, reads_of
 from kgen.codegen.reduction.comment import row_comment
-from kgen.codegen.reduction.context import Declared, Read, Value, Work
+from kgen.codegen.reduction.context import Batch, Declared, Read, Value, Work
 from kgen.codegen.reduction.facts import Described, Facts
 from kgen.codegen.reduction.gathered_rows import GatheredRows
 from kgen.codegen.reduction.guarded_stores import GuardedStores
@@ -36,6 +36,7 @@ from kgen.codegen.reduction.row_groups import (
     row_width,
     start_of_group,
     stores_words,
+    two_blocks_bytes,
     unrolled_groups,
     walked_at_once,
 )
@@ -147,7 +148,9 @@ class RowKernel:
     def helpers(self) -> tuple[str, ...]:
         """The helpers that the kernel and its element functions call."""
         read = (t for function in self.functions.written for t in reads_of(function))
-        kept = [t for t in self.reads_anywhere() if self.registers.batch or t in self.registers.resident]
+        registers = self.registers
+        resident = registers.resident | registers.by_batches
+        kept = [t for t in self.reads_anywhere() if registers.batch or t in resident]
         halves = tuple(filter(self.calls.is_packed, self.values.kept))
         packed = any(map(self.operands.is_packed, kept)) or halves
         return (
@@ -307,7 +310,7 @@ class RowKernel:
         self.calls.rounded = {access_of(self.facts.step, n) for n in whole if n in self.parts.rounded}
         flags = [a.name for a in function.arguments if a.kind == "is_exact"]
         is_exact_division = next(iter(flags), "is_exact" if narrow else "")
-        late = self.keep_late(reads_of(function))
+        late, ahead = self.keep_late(reads_of(function))
         again, packed = self.registers.again(reads_of(function)), self.calls.packed(function)
         reads = (*again, *packed, *self.gathered.again(function))
         own = final_packs(self.operands, self.places, stores, narrow, self.parts.rounded)
@@ -316,21 +319,38 @@ class RowKernel:
         self.writer.helpers += [STORE_WORDS] if any(pack.by_words for pack in packs) else []
         edge = None if self.edges is None else self.edges.writes(function)
         call, divided = self.calls.call(function), self.divided(function, is_exact_division)
-        batch = self.registers.batched(reads_of(function))
+        batch = ahead or self.registers.batched(reads_of(function))
         return Final(
             reads, packs, call, divided, edge, self.places.uses.in_loop(self.facts.schedule), is_exact_division,
             tuple(map(self.registers.declared, late)), tuple(map(self.registers.read, late)), batch, copied,
         )  # fmt: skip
 
-    def keep_late(self, reads: Iterable[int]) -> list[int]:
-        """Row operands of which all groups are loaded ahead of the first store, behind which loads would wait."""
-        schedule, resident = self.facts.schedule, self.registers.resident
-        fits = schedule.vectors > 1 and schedule.fills and not schedule.stages and schedule.shared_operand is None
+    def keep_late(self, reads: Iterable[int]) -> tuple[list[int], Batch | None]:
+        """Row operands that are loaded ahead of stores, behind which loads would wait: all groups ahead of the first
+        store, or several at a time."""
+        schedule, registers, late = self.facts.schedule, self.registers, self.late_operands(reads)
+        if not late:
+            return [], None
+        each, count = self.group_bytes(late), schedule.target.tuning.rows.batch_bytes // self.group_bytes(late)
+        fits = schedule.vectors * (self.group_bytes(self.loads) + each) <= two_blocks_bytes(schedule)
+        if (schedule.fills and fits) or count >= schedule.vectors:
+            registers.resident.update(late)
+            registers.late.update(late)
+            return late, None
+        batched = count > 1 and all(map(registers.is_loaded_whole, late))
+        return [], registers.ahead_of_stores(late, count) if batched else None
+
+    def late_operands(self, reads: Iterable[int]) -> list[int]:
+        """The row operands that no round of reductions needs, of rows of several groups a thread."""
+        schedule = self.facts.schedule
         used = {t for f in self.functions.written[:-1] for t in reads_of(f)} | self.rounds.whole_groups
-        late = [t for t in reads if t not in resident | used] if fits and schedule.reduced == 1 else []
-        resident.update(late)
-        self.registers.late.update(late)
-        return late
+        special = schedule.stages or schedule.shared_operand is not None or schedule.anchor is not None
+        plain = schedule.vectors > 1 == schedule.rows and schedule.reduced == 1 and not special
+        return [t for t in reads if t not in self.registers.resident | used] if plain else []
+
+    def group_bytes(self, accesses: Iterable[int]) -> int:
+        """Bytes of a group of these accesses."""
+        return self.facts.schedule.group * sum(self.operands.operand(t).dtype.size for t in accesses)
 
     def divided(self, function: Element, is_exact_division: str) -> Division | None:
         """How the elements of a group are written where division has a fast path."""

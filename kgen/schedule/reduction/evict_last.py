@@ -9,6 +9,9 @@ from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.schedule import AccessSchedule
 from kgen.schedule.target import Target
 
+#: Registers that a thread has for L2's policy.
+POLICY_REGISTERS = 2
+
 
 def exceeds_l2(target: Target, read: int, written: int) -> bool:
     """Whether a row kernel should load rows with the hint.  ``read``, ``written``: bytes of rows.

@@ -9,7 +9,8 @@ from kgen.ir.graph import Gather, Reduction
 from kgen.records import dataclass, replace
 from kgen.schedule.elementwise.gathers import gathered_rows, row_axis
 from kgen.schedule.facts import Choice
-from kgen.schedule.reduction.evict_last import evict_last_accesses, exceeds_l2, reduces_shared
+from kgen.schedule.occupancy import bytes_of_two_blocks
+from kgen.schedule.reduction.evict_last import POLICY_REGISTERS, evict_last_accesses, exceeds_l2, reduces_shared
 from kgen.schedule.reduction.facts import RowFacts
 from kgen.schedule.reduction.few import helping_rows
 from kgen.schedule.reduction.peel import CACHED_BLOCK_BYTES, margins, max_edge_elements
@@ -74,9 +75,13 @@ class _Rows:
             return False
         if self.traversal.weights < 2:
             return True
-        shared = [i for i in facts.reads if i not in self.traversal.own]
         is_long = self.traversal.anchor is None and facts.width * self.kept_bytes >= facts.tuning.rows.long_bytes
-        return is_long and not reduces_shared(facts, shared)
+        return is_long and not self.reduces_shared
+
+    @cached_property
+    def reduces_shared(self) -> bool:
+        """Whether a reduction depends on operands that rows share."""
+        return reduces_shared(self.facts, [i for i in self.facts.reads if i not in self.traversal.own])
 
     @cached_property
     def mapping(self) -> ThreadMapping:
@@ -131,13 +136,23 @@ class _Rows:
 
     @property
     def prefetches(self) -> bool:
-        """Whether row operands are loaded ahead of the first round: there are registers for them."""
+        """Whether row operands are loaded ahead of the first round: there are registers for them, and rows are written.
+        Else a row's own loads are better alone in flight (dot products of 4096 bfloat16 1.065 to 1.085 of a copy)."""
         facts, one = self.facts, self.mapping
         if not one.vectors or self.traversal.anchor is not None or self.traversal.staged:
             return False
-        each = one.vectors * self.traversal.group * facts.bytes_of(facts.reads)
-        fits = each <= facts.tuning.rows.most_kept_bytes and not self.is_crowded
+        tuning, each = facts.tuning.rows, one.vectors * self.traversal.group * facts.bytes_of(facts.reads)
+        most = min(tuning.most_kept_bytes, bytes_of_two_blocks(one.threads, tuning.own_registers))
+        fits = each <= most and not self.is_crowded and (facts.bytes_written > 0 or not self.reduces_shared)
         return fits and self.traversal.weights > 0 and self.shared_operand is None
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether threads that keep several operands have no registers for L2's policy: then one block fits an SM, not
+        two (512 threads, `x + r` and its rmsnorm of 16384 bfloat16, 0.97 of a copy, 0.80 with the hint)."""
+        one, own = self.mapping, self.facts.tuning.rows.own_registers + POLICY_REGISTERS
+        kept = one.vectors * self.traversal.group * self.facts.bytes_of(self.facts.reads)
+        return self.prefetches and len(self.traversal.own) > 1 and kept > bytes_of_two_blocks(one.threads, own)
 
     @property
     def is_crowded(self) -> bool:
@@ -154,7 +169,7 @@ class _Rows:
 
     @property
     def evict_last(self) -> tuple[int, ...]:
-        lasts = self.is_large and self.mapping.vectors > 0 and self.shared_operand is None
+        lasts = self.is_large and self.mapping.vectors > 0 and self.shared_operand is None and not self.is_tight
         return evict_last_accesses(self.facts, self.accesses, self.traversal.own, self.traversal.group) if lasts else ()
 
     @property
