@@ -30,13 +30,15 @@ if TYPE_CHECKING:
 REDUCING = (
     "column_narrow", "column_boxes", "column_reduce", "column_resident", "resident_boxes", "row_reduce", "row_columns",
 )  # fmt: skip
-ELEMENTWISE = ("bins", "contiguous", "skewed", "boxes", "tiled", "flat", "row_pairs", "row_batches", "rows", "strided")
+ELEMENTWISE = (
+    "bins", "contiguous", "skewed", "boxes", "tiled", "flat", "row_pairs", "batches", "row_batches", "rows", "strided",
+)  # fmt: skip
 
 #: For families whose threads have one group, those with several that are taken where they apply.
-_SEVERAL = {"rows": ("row_pairs", "row_batches"), "flat": ("row_pairs",)}
+_SEVERAL = {"rows": ("row_pairs", "batches", "row_batches"), "flat": ("row_pairs",)}
 
 #: Those whose kernels may be parts of a horizontal one, in order of priority.
-_PARTS = ("row_pairs", "row_batches", "rows")
+_PARTS = ("row_pairs", "batches", "row_batches", "rows")
 
 
 NAMES = (*REDUCING, *ELEMENTWISE, "horizontal")
@@ -96,10 +98,11 @@ def choose_part(facts: Facts) -> Choice:
 
 
 def fuse_horizontally(schedules: Sequence[Schedule]) -> bool:
-    """Whether kernels with these schedules may share a launch."""
+    """Whether kernels with these schedules may share a launch.  Dense ones have none in common with rows."""
     from kgen.schedule.elementwise.horizontal import shares_launch
 
-    return all(one.template in _PARTS for one in schedules) and shares_launch(schedules)
+    along_rows = all(one.template in _PARTS and (one.template != "batches" or one.rank > 1) for one in schedules)
+    return along_rows and shares_launch(schedules)
 
 
 def _fastest(facts: Facts, found: Mapping[str, Choice]) -> Choice:

@@ -15,6 +15,10 @@ class Elementwise:
     #: microsecond (int64 of 25,830,042 coordinates, 4 KiB a block, 45 us, 62 with 256 threads).
     many_blocks: int = 1024
     block_bytes: int = 6 << 10
+    #: Bytes of a group, at most, of which a thread has two; bytes of operands from and up to which it has (*Blocks that
+    #: move little*).
+    batched_group: int = 32
+    batched: tuple[int, int] = (3 << 20, 14 << 20)
     #: Threads that the elements of a small array are spread over, where they take long (silu(g) * u of 14336 bfloat16
     #: 0.85 us with one element a thread, 1.21 with eight; of 16 x 14336 1.22 with four, 1.37 with eight, 1.41 with
     #: two).

@@ -82,6 +82,22 @@ class Facts:
         shared = prod(self.space.shape[d] for d in outer if not self.step_along(access, d))
         return shared < self.tuning.elementwise.shared
 
+    @cached_property
+    def streamed(self) -> tuple[int, ...]:
+        """The accesses that are dense or streamed: what many rows share comes from caches."""
+        dense = (c is LayoutKind.CONTIGUOUS for c in self.classes)
+        return tuple(i for i, is_dense in enumerate(dense) if is_dense or self.is_streamed(i))
+
+    @property
+    def streamed_bytes(self) -> int:
+        """Bytes of them per element."""
+        return sum(self.itemsizes[i] for i in self.streamed)
+
+    @cached_property
+    def takes_long(self) -> bool:
+        """Whether an element takes a function or a quotient."""
+        return any(_takes_long(op, converts=not self.sources) and _varies(op) for op in self.step.graph.ops)
+
     def by_two_accesses(self, group: int) -> int:
         """Elements per thread in groups of at least ``group``: twice as many where only inputs of 8 bytes, which then
         move by two accesses, keep groups from being larger.  Not where they lie at a step.
@@ -102,9 +118,7 @@ class Facts:
         Then the device has room for more threads, and what a thread computes for one element after the other counts.
         ``one_by_one``: whether offsets are computed for each element, which takes long, too.
         """
-        long = (op for op in self.step.graph.ops if _takes_long(op, converts=not self.sources) and _varies(op))
-        takes_long = one_by_one or any(long)
-        few = self.tuning.elementwise.few_threads
+        takes_long, few = one_by_one or self.takes_long, self.tuning.elementwise.few_threads
         while takes_long and self.bounded and group > 1 and not reaches(self.space.numel, few * (group // 2) + 1):
             group //= 2
         return group
@@ -113,9 +127,8 @@ class Facts:
         """Threads of a block: twice as many where many blocks would move so little each that the rate at which a device
         begins blocks bounds the kernel.
         """
-        tuning, kinds = self.tuning.elementwise, self.classes
-        streamed = (i for i, kind in enumerate(kinds) if kind is LayoutKind.CONTIGUOUS or self.is_streamed(i))
-        moved = group * tuning.block * sum(self.itemsizes[i] for i in streamed)
+        tuning = self.tuning.elementwise
+        moved = group * tuning.block * self.streamed_bytes
         little = self.bounded and moved < tuning.block_bytes
         many = little and reaches(self.space.numel, tuning.many_blocks * group * tuning.block)
         return 2 * tuning.block if many else tuning.block

@@ -13,7 +13,7 @@ import kgen
 from kgen import families
 from kgen.arrays.numpy_ import TO_NUMPY
 from kgen.dtypes import BFLOAT16, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT32, UINT8, DType
-from tests.forced import AS_MANY, forced
+from tests.forced import AS_MANY, both, forced
 
 from .arrays import Array
 from .batch import Batch, Collected, collecting, running
@@ -23,6 +23,8 @@ FAMILIES = families.ELEMENTWISE
 #: Not for sums, which share too little and have no computed places: tests/calls/test_row_pairs.py, test_row_batches.py,
 #: test_bins.py; or for few layouts of two halves only: tests/cpu/test_skewed.py.
 OTHERS = {"row_pairs", "row_batches", "bins", "skewed"}
+#: For less than three operands, of some MiB: so that sums take it.
+BATCHES = {"elementwise": {"batched": (0, 1 << 40), "batched_group": 1 << 10}}
 EXTENTS = (1, 2, 3, 15, 16, 17, 31, 33, 64, 65, 100, 130, 257)
 
 
@@ -121,7 +123,7 @@ def test_any_layout(group: int) -> None:
 def test_any_family(family: str) -> None:
     """The same by every family that applies, whatever it costs."""
     batch = Batch()
-    with forced(AS_MANY, elementwise=family):
+    with forced(both(AS_MANY, BATCHES if family == "batches" else {}), elementwise=family):
         sums = [Sum.of(seed) for seed in range(200, 240)]
         with collecting(batch):
             for one in sums:
@@ -131,7 +133,7 @@ def test_any_family(family: str) -> None:
         with running(batch):
             for one in sums:
                 one.call()
-    assert any(scheduled(one.fresh, *one.operands) == family for one in sums)
+        assert any(scheduled(one.fresh, *one.operands) == family for one in sums)
 
 
 def scheduled(kernel: kgen.Kernel, *operands: Array | kgen.Spec) -> str:
@@ -159,5 +161,5 @@ def test_every_class_occurs() -> None:
         explained = kgen.jit("out = a + b").explain(a, b).to_dict()["kernels"][0]["schedule"]
         templates.add(explained["template"])
         classes |= {t["kind"] for t in explained["accesses"]}
-    assert templates == {*FAMILIES} - OTHERS
+    assert templates == {*FAMILIES} - OTHERS - {"batches"}
     assert classes >= {"vector", "column", "gather", "strided"}

@@ -79,7 +79,9 @@ class RowBatchesWriter(RowsWriter):
 
     def covered(self, note: str) -> list[str]:
         block = self.schedule.block
+        rows, of = ("Rows, ", " of a row") if self.schedule.rank > 1 else ("", "")
+        each = f"{rows}{GROUPS} times {self.schedule.group} elements{of} a thread"
         return [
-            f"Rows, {GROUPS} times {self.schedule.group} elements of a row a thread, a block of threads apart.{note}",
+            f"{each}, a block of threads apart.{note}",
             f"Launch: ceil(n / {block * GROUPS}) blocks of {block} threads, for n groups.",
         ]

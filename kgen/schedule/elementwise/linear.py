@@ -7,6 +7,7 @@ from typing import Literal
 
 from kgen.layout.kinds import LayoutKind, index_bits, stride_patterns
 from kgen.records import replace
+from kgen.schedule.elementwise.batches import REASON, may_batch, moves_little
 from kgen.schedule.elementwise.groups import Grouping, outer_strides
 from kgen.schedule.elementwise.reasons import (
     group_reasons,
@@ -31,8 +32,11 @@ def contiguous(facts: Facts) -> Choice | None:
     """
     if facts.strided or (facts.coordinates and len(facts.space.shape) > 1 and has_whole_rows(facts)):
         return None
-    schedule = _linear(facts, "contiguous")
+    schedule, why = _linear(facts, "contiguous"), list[str]()
+    if may_batch(facts) and len(facts.space.shape) == 1 and moves_little(facts, schedule, facts.space.numel):
+        schedule, why = replace(schedule, template="batches", block=facts.tuning.elementwise.block), [REASON]
     reasons = (
+        *why,
         vector_width_reason(schedule, facts),
         *unvectorised_operands(schedule, facts),
         index_width_reason(schedule, "every element number"),

@@ -7,15 +7,15 @@ waits serve several groups.
 from __future__ import annotations
 
 from kgen.records import replace
+from kgen.schedule.elementwise.batches import has_whole_groups
 from kgen.schedule.elementwise.reasons import group_reasons
 from kgen.schedule.elementwise.rows import rows
 from kgen.schedule.facts import Choice, Facts
+from kgen.schedule.trace import reaches
 
 #: Groups of a thread, and threads of a block (rows of 16 KiB gathered 0.98 of a copy, with 256 threads 0.96, with one
 #: group of 256 0.90; scattered 0.95, 0.93 and 0.95; four groups no more).
 GROUPS, BLOCK = 2, 128
-#: What rows are made of here: accesses that a whole group does at once, or once.
-_KINDS = frozenset({"vector", "interleaved", "column", "scalar"})
 
 
 def row_batches(facts: Facts) -> Choice | None:
@@ -23,7 +23,9 @@ def row_batches(facts: Facts) -> Choice | None:
     if not facts.sources or not facts.bounded:
         return None
     choice = rows(facts)
-    if choice is None or not choice.schedule.gathered or not _has_whole_groups(facts, choice):
+    if choice is None or not choice.schedule.gathered or not _are_many(facts, choice):
+        return None
+    if not has_whole_groups(facts, choice.schedule, choice.space.shape[0]):
         return None
     schedule = replace(choice.schedule, template="row_batches", block=BLOCK)
     rows_of = " and ".join(f"`{facts.step.graph.operands[operand].name}`" for operand, _ in schedule.gathered)
@@ -31,13 +33,5 @@ def row_batches(facts: Facts) -> Choice | None:
     return Choice(schedule, choice.space, (reason, *group_reasons(schedule, facts)))
 
 
-def _has_whole_groups(facts: Facts, choice: Choice) -> bool:
-    """Whether there are whole groups only, and many of them.  Quotients of elements have a path of their own in
-    ``rows``.
-    """
-    schedule, space = choice.schedule, choice.space
-    fits = all(t.kind in _KINDS and not t.reaches_beyond for t in schedule.accesses)
-    divides = any(op.name == "div" and op.shape and op.shape[-1] != 1 for op in facts.step.graph.ops)
-    is_whole = schedule.anchor is None and space.shape[0] % schedule.group == 0
-    many = facts.tuning.elementwise.pair_threads * GROUPS * schedule.group
-    return bool(fits and is_whole and not divides and space.numel >= many)
+def _are_many(facts: Facts, choice: Choice) -> bool:
+    return reaches(choice.space.numel, facts.tuning.elementwise.pair_threads * GROUPS * choice.schedule.group)
