@@ -14,7 +14,8 @@ from kgen.call import extension as built
 #: Files about what kernels compute, which is the same either way.
 OF_KERNELS = (
     "test_arranged", "test_batches", "test_bins", "test_ends", "test_gathers", "test_gradients", "test_horizontal",
-    "test_interleaved", "test_row_batches", "test_row_pairs", "test_scatters", "test_trace", "test_two_rows", "test_views",
+    "test_interleaved", "test_row_batches", "test_row_pairs", "test_scatters", "test_trace", "test_two_rows",
+    "test_views",
 )  # fmt: skip
 SOURCE = Path(__file__).parents[2] / "kgen" / "_call.c"
 
