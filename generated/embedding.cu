@@ -132,7 +132,7 @@ embedding_row_batches_2d(const __nv_bfloat16* weight_ptr,
     if (first >= n) {
         return;
     }
-    int i[2];  // the first of 8 elements of each of this thread's rows
+    int i[2];  // the first element of each of this thread's groups
     int out_at[2], ids_at[2];
     long long ids_v[2];
     wait_for_earlier_kernels();

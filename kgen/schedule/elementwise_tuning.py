@@ -17,8 +17,8 @@ class Elementwise:
     block_bytes: int = 6 << 10
     #: Bytes of a group, at most, of which a thread has two; bytes of operands from and up to which it has (*Blocks that
     #: move little*).
-    batched_group: int = 32
-    batched: tuple[int, int] = (3 << 20, 14 << 20)
+    batched_group_bytes: int = 32
+    batched_bytes: tuple[int, int] = (3 << 20, 14 << 20)
     #: Threads that the elements of a small array are spread over, where they take long (silu(g) * u of 14336 bfloat16
     #: 0.85 us with one element a thread, 1.21 with eight; of 16 x 14336 1.22 with four, 1.37 with eight, 1.41 with
     #: two).

@@ -49,9 +49,9 @@ def resident_warps(block: int, registers: int, rates: OccupancyRates) -> int:
     return max(1, blocks) * warps
 
 
-def bytes_of_two_blocks(block: int, own: int) -> int:
+def bytes_of_two_blocks(block: int, others: int) -> int:
     """Bytes of elements that a thread may keep so that two blocks fit an SM: one reads while the other exchanges.
 
-    ``own``: registers of a thread for all else.
+    ``others``: registers of a thread for all else.
     """
-    return WORD * (REGISTERS // (2 * block) // 8 * 8 - own)
+    return WORD * (REGISTERS // (2 * block) // 8 * 8 - others)

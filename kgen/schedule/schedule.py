@@ -169,7 +169,8 @@ LEAST_SHARERS = 8
 
 def shared_accesses(schedule: Schedule) -> frozenset[int] | None:
     """The accesses whose element is the same for all elements of a thread; None where these are few."""
-    if schedule.group < LEAST_SHARERS or schedule.template in ("tiled", "skewed", "strided", "row_batches", "bins"):
+    others = ("tiled", "skewed", "strided", "batches", "row_batches", "bins")
+    if schedule.group < LEAST_SHARERS or schedule.template in others:
         return None
     return frozenset(i for i, t in enumerate(schedule.accesses) if t.kind in ("scalar", "column"))
 

@@ -111,7 +111,7 @@ class Rows:
     most_kept_bytes: int = 224
     #: A thread's registers for other than elements, where blocks are so large that only two fit an SM (*Row operands
     #: ahead of stores*).
-    own_registers: int = 16
+    other_registers: int = 16
     #: Bytes of row operands that a thread loads at once ahead of stores, where those of all its groups are not loaded
     #: ahead of the first round (*Row operands ahead of stores*).
     batch_bytes: int = 64

@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 on_gpu = [pytest.mark.gpu, pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU")]
 
 #: So that arrays of any size take it.
-ALWAYS = {"elementwise": {"batched": (0, 1 << 40)}}
+ALWAYS = {"elementwise": {"batched_bytes": (0, 1 << 40)}}
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=on_gpu)])

@@ -24,7 +24,7 @@ FAMILIES = families.ELEMENTWISE
 #: test_bins.py; or for few layouts of two halves only: tests/cpu/test_skewed.py.
 OTHERS = {"row_pairs", "row_batches", "bins", "skewed"}
 #: For less than three operands, of some MiB: so that sums take it.
-BATCHES = {"elementwise": {"batched": (0, 1 << 40), "batched_group": 1 << 10}}
+BATCHES = {"elementwise": {"batched_bytes": (0, 1 << 40), "batched_group_bytes": 1 << 10}}
 EXTENTS = (1, 2, 3, 15, 16, 17, 31, 33, 64, 65, 100, 130, 257)
 
 

@@ -14,6 +14,7 @@ import kgen
 Array = np.ndarray[Any, Any]
 BF16 = ml_dtypes.bfloat16
 RMSNORM = "y = x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 1e-6) * w"
+NORM = "x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 1e-6)"
 LAYERNORM = (
     "let d = x - mean(x, axis=-1, keepdims=true)\ny = d * rsqrt(mean(d * d, axis=-1, keepdims=true) + 1e-5) * w + b"
 )
@@ -62,6 +63,27 @@ def test_several_groups_are_loaded_ahead_of_their_stores(
     y = kernel(**given)
     tolerance = 1e-5 if dtype is np.float32 else 2e-2
     np.testing.assert_allclose(y.astype(np.float64), wanted(**given), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"inout o\ninput s, x, w\no[s] = {NORM} * w if s[:, None] >= 0\ny = {NORM} * w",  # rows under a condition, too
+        f"input x, w\ny = {NORM} * w\nz = {NORM} + w",  # several results
+        "input x, w\ny = x / max(abs(x), axis=-1, keepdims=true) * w",  # quotients, which have a branch
+    ],
+)
+def test_not_where_registers_are_for_more(text: str) -> None:
+    """Weights are loaded where they are used."""
+    rng, width = np.random.default_rng(0), 9216
+    x, w = rng.standard_normal((4, width)).astype("float32"), rng.standard_normal(width).astype("float32")
+    places = {"o": np.zeros((6, width), "float32"), "s": np.array([5, -1, 0, 2])} if "inout" in text else {}
+    kernel: Any = kgen.jit(text, device="cpu")
+    assert "groups at once" not in kernel.source(x=x, w=w, **places)
+    found = kernel(x=x, w=w, **places)
+    if places:
+        np.testing.assert_allclose(places["o"][[5, 0, 2]], wanted(x, w)[[0, 2, 3]], rtol=1e-5)
+        np.testing.assert_allclose(found, wanted(x, w), rtol=1e-5)
 
 
 @pytest.mark.parametrize(

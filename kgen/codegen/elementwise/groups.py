@@ -279,7 +279,7 @@ class GroupWriter(ElementWriter):
             self.fields(),
             self.decomposition(lines),
             types=types,
-            is_declared=self.unit.declares_layout,
+            is_declared=self.unit.declares_layout and bool(self.fields()),
         )
 
     def offsets(self) -> tuple[OffsetContext, ...]:

@@ -97,6 +97,11 @@ class Registers:
         several = (access in self.resident and self.operands.schedule.vectors > 1) or self.in_batch(access)
         return f"{self.name(access)}{'[v]' if several else ''}"
 
+    @property
+    def loaded_ahead(self) -> set[int]:
+        """What is in registers where elements are computed."""
+        return self.resident | self.by_batches
+
     def in_batch(self, access: int) -> bool:
         """Whether several groups are loaded at once."""
         return self.batch > 0 and not self.operands.is_of_row(access)
@@ -131,7 +136,7 @@ class Registers:
     def read(self, access: int) -> Read:
         """The load of a group, into registers that are declared before (``resident``) or new ones."""
         operands, schedule, base = self.operands, self.operands.schedule, self.places.base_of(access)
-        name, resident = self.group(access), access in self.resident | self.by_batches or self.in_batch(access)
+        name, resident = self.group(access), access in self.loaded_ahead or self.in_batch(access)
         if schedule.group == 1 or operands.is_one(access):
             c_type = "" if resident else operands.type_of(access)
             return Read(name, c_type, f"{base}[{self.places.along(access, '')}]")
@@ -181,7 +186,7 @@ class Registers:
         """How a later section gets its elements: by a load, or from the registers that hold them."""
         reads: list[Read] = []
         for access in accesses:
-            if access not in self.resident | self.by_batches and not self.batch:
+            if access not in self.loaded_ahead and not self.batch:
                 reads.append(self.read(access))
             elif self.operands.is_packed(access):
                 reads.append(Read(self.group(access), is_resident=True))

@@ -12,7 +12,6 @@ from kgen.codegen.reduction.parts import Parts
 from kgen.dtypes import FLOAT64
 from kgen.ir.graph import IndexMap
 from kgen.ir.ops import BRANCHING
-from kgen.schedule.occupancy import bytes_of_two_blocks
 from kgen.schedule.reduction.row_columns import RowColumnsSchedule
 from kgen.schedule.reduction.schedule import WARP, RowSchedule, is_plain
 from kgen.schedule.target import WORD
@@ -146,11 +145,6 @@ def blocks_per_sm(schedule: RowSchedule, *, halves: bool = False) -> int:
         return 0
     threads = tuning.rows.split_resident_threads if schedule.split else tuning.columns.resident_threads
     return max(threads // schedule.block, 1)
-
-
-def two_blocks_bytes(schedule: RowSchedule) -> int:
-    """Bytes of elements that a thread may keep so that two blocks fit an SM."""
-    return bytes_of_two_blocks(schedule.block, schedule.target.tuning.rows.own_registers)
 
 
 def few_blocks(schedule: RowSchedule) -> int | None:

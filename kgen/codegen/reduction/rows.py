@@ -36,7 +36,6 @@ from kgen.codegen.reduction.row_groups import (
     row_width,
     start_of_group,
     stores_words,
-    two_blocks_bytes,
     unrolled_groups,
     walked_at_once,
 )
@@ -48,6 +47,7 @@ from kgen.codegen.reduction.two_steps import TwoSteps, place_steps, two_steps
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.ir.graph import IndexMap
 from kgen.records import dataclass, replace
+from kgen.schedule.occupancy import bytes_of_two_blocks
 from kgen.schedule.reduction.schedule import WARP, segment_stores, varying_accesses
 from kgen.schedule.target import WORD
 
@@ -124,7 +124,8 @@ class RowKernel:
         segment_values = self.segments.values(0)
         halves = self.halves()
         rounds = self.written_rounds()
-        final = self.final([n for n in self.parts.varying_stores if n not in addresses.guards])
+        varying = [n for n in self.parts.varying_stores if n not in addresses.guards]
+        final = self.final(varying)
         if halves is not None and final is not None and self.facts.schedule.stores_first:
             halves, final = replace(halves, copied=final.copied), replace(final, copied=())
         guarded = GuardedStores(
@@ -148,9 +149,7 @@ class RowKernel:
     def helpers(self) -> tuple[str, ...]:
         """The helpers that the kernel and its element functions call."""
         read = (t for function in self.functions.written for t in reads_of(function))
-        registers = self.registers
-        resident = registers.resident | registers.by_batches
-        kept = [t for t in self.reads_anywhere() if registers.batch or t in resident]
+        kept = [t for t in self.reads_anywhere() if self.registers.batch or t in self.registers.loaded_ahead]
         halves = tuple(filter(self.calls.is_packed, self.values.kept))
         packed = any(map(self.operands.is_packed, kept)) or halves
         return (
@@ -310,7 +309,7 @@ class RowKernel:
         self.calls.rounded = {access_of(self.facts.step, n) for n in whole if n in self.parts.rounded}
         flags = [a.name for a in function.arguments if a.kind == "is_exact"]
         is_exact_division = next(iter(flags), "is_exact" if narrow else "")
-        late, ahead = self.keep_late(reads_of(function))
+        late, ahead = self.keep_late(reads_of(function), quotients=bool(is_exact_division))
         again, packed = self.registers.again(reads_of(function)), self.calls.packed(function)
         reads = (*again, *packed, *self.gathered.again(function))
         own = final_packs(self.operands, self.places, stores, narrow, self.parts.rounded)
@@ -325,28 +324,39 @@ class RowKernel:
             tuple(map(self.registers.declared, late)), tuple(map(self.registers.read, late)), batch, copied,
         )  # fmt: skip
 
-    def keep_late(self, reads: Iterable[int]) -> tuple[list[int], Batch | None]:
+    def keep_late(self, reads: Iterable[int], *, quotients: bool) -> tuple[list[int], Batch | None]:
         """Row operands that are loaded ahead of stores, behind which loads would wait: all groups ahead of the first
-        store, or several at a time."""
+        store, or several at a time.  Beside other results, or a branch for ``quotients``, registers are for these: then
+        it is all, of short rows, or none."""
         schedule, registers, late = self.facts.schedule, self.registers, self.late_operands(reads)
         if not late:
             return [], None
-        each, count = self.group_bytes(late), schedule.target.tuning.rows.batch_bytes // self.group_bytes(late)
-        fits = schedule.vectors * (self.group_bytes(self.loads) + each) <= two_blocks_bytes(schedule)
-        if (schedule.fills and fits) or count >= schedule.vectors:
-            registers.resident.update(late)
-            registers.late.update(late)
-            return late, None
-        batched = count > 1 and all(map(registers.is_loaded_whole, late))
-        return [], registers.ahead_of_stores(late, count) if batched else None
+        single = len(self.parts.varying_stores) == 1 and not quotients
+        count = self.groups_at_once(late) if single else 0
+        if 1 < count < schedule.vectors and all(map(registers.is_loaded_whole, {*late, *self.loads})):
+            return [], registers.ahead_of_stores(late, count)
+        if not schedule.fills and count < schedule.vectors:
+            return [], None
+        registers.resident.update(late)
+        registers.late.update(late)
+        return late, None
+
+    def groups_at_once(self, late: Sequence[int]) -> int:
+        """Groups of row operands that are loaded ahead of stores: all where that leaves registers for two blocks."""
+        schedule, tuning = self.facts.schedule, self.facts.schedule.target.tuning.rows
+        most = bytes_of_two_blocks(schedule.block, tuning.other_registers)
+        if schedule.fills and schedule.vectors * self.group_bytes([*self.loads, *late]) <= most:
+            return schedule.vectors
+        return tuning.batch_bytes // self.group_bytes(late)
 
     def late_operands(self, reads: Iterable[int]) -> list[int]:
-        """The row operands that no round of reductions needs, of rows of several groups a thread."""
+        """What a thread does not keep, and no round of reductions needs, of rows of several groups a thread."""
         schedule = self.facts.schedule
         used = {t for f in self.functions.written[:-1] for t in reads_of(f)} | self.rounds.whole_groups
         special = schedule.stages or schedule.shared_operand is not None or schedule.anchor is not None
-        plain = schedule.vectors > 1 == schedule.rows and schedule.reduced == 1 and not special
-        return [t for t in reads if t not in self.registers.resident | used] if plain else []
+        if special or schedule.vectors < 2 or schedule.rows > 1 or schedule.reduced > 1:
+            return []
+        return [t for t in reads if t not in self.registers.resident | used]
 
     def group_bytes(self, accesses: Iterable[int]) -> int:
         """Bytes of a group of these accesses."""

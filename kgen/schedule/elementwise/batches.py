@@ -26,21 +26,26 @@ def batches(facts: Facts) -> Choice | None:
     if choice is None or not moves_little(facts, choice.schedule, choice.space.shape[0]):
         return None
     schedule = replace(choice.schedule, template="batches", block=facts.tuning.elementwise.block)
-    return Choice(schedule, choice.space, (REASON, *choice.reasons[1:]))
+    return Choice(schedule, choice.space, (REASON, *choice.reasons))
 
 
 def may_batch(facts: Facts) -> bool:
-    """Whether elements are of a known number, and take neither coordinates nor functions."""
-    return facts.bounded and not (facts.sources or facts.coordinates or facts.takes_long)
+    """Whether operands have some MiB, and elements take neither coordinates nor functions."""
+    if not facts.bounded or facts.sources or facts.coordinates or facts.takes_long:
+        return False
+    moved, (least, most) = facts.space.numel * _moved_bytes(facts), facts.tuning.elementwise.batched_bytes
+    return reaches(moved, least) and not reaches(moved, most)
 
 
 def moves_little(facts: Facts, schedule: Schedule, width: int) -> bool:
-    """Whether groups are whole, and move few bytes, of operands of some MiB.  ``width``: elements of a row."""
-    each = sum(facts.itemsizes[i] for i in facts.streamed if facts.step_along(i, 0))
-    tuning, moved = facts.tuning.elementwise, facts.space.numel * each
-    least, most = tuning.batched
-    little = reaches(moved, least) and not reaches(moved, most) and schedule.group * each <= tuning.batched_group
+    """Whether groups are whole, and move few bytes.  ``width``: elements of a row."""
+    little = schedule.group * _moved_bytes(facts) <= facts.tuning.elementwise.batched_group_bytes
     return little and has_whole_groups(facts, schedule, width)
+
+
+def _moved_bytes(facts: Facts) -> int:
+    """Bytes per element of what moves along rows."""
+    return sum(facts.itemsizes[i] for i in facts.streamed if facts.step_along(i, 0))
 
 
 def has_whole_groups(facts: Facts, schedule: Schedule, width: int) -> bool:

@@ -142,7 +142,7 @@ class _Rows:
         if not one.vectors or self.traversal.anchor is not None or self.traversal.staged:
             return False
         tuning, each = facts.tuning.rows, one.vectors * self.traversal.group * facts.bytes_of(facts.reads)
-        most = min(tuning.most_kept_bytes, bytes_of_two_blocks(one.threads, tuning.own_registers))
+        most = min(tuning.most_kept_bytes, bytes_of_two_blocks(one.threads, tuning.other_registers))
         fits = each <= most and not self.is_crowded and (facts.bytes_written > 0 or not self.reduces_shared)
         return fits and self.traversal.weights > 0 and self.shared_operand is None
 
@@ -150,9 +150,9 @@ class _Rows:
     def is_tight(self) -> bool:
         """Whether threads that keep several operands have no registers for L2's policy: then one block fits an SM, not
         two (512 threads, `x + r` and its rmsnorm of 16384 bfloat16, 0.97 of a copy, 0.80 with the hint)."""
-        one, own = self.mapping, self.facts.tuning.rows.own_registers + POLICY_REGISTERS
+        one, others = self.mapping, self.facts.tuning.rows.other_registers + POLICY_REGISTERS
         kept = one.vectors * self.traversal.group * self.facts.bytes_of(self.facts.reads)
-        return self.prefetches and len(self.traversal.own) > 1 and kept > bytes_of_two_blocks(one.threads, own)
+        return self.prefetches and len(self.traversal.own) > 1 and kept > bytes_of_two_blocks(one.threads, others)
 
     @property
     def is_crowded(self) -> bool:
