@@ -15,6 +15,7 @@ _OTHER_DTYPES = r"(axpy|adam|causal_mask|quantize|rotate|softmax)_(bf16.*|f16|f6
 #: By file and test: a regular expression over the whole of the parameters' names; "" where a test has none.
 VARIANTS: dict[str, dict[str, str]] = {
     # Each program once: for one target in Python, for the other one in C.
+    "calls/test_batches.py": {"test_dense": r".*-(3|256|513)", "test_rows": r".*-shape[02]"},
     "calls/test_layout_classes.py": {
         "test_launches_are_the_full_paths": r"python-.*-any GPU from sm_75 up|c-.*-sm_90 and later",
         "test_kernels_for_sizes_within_a_factor_of_four_are_as_fast": r"python",
@@ -100,6 +101,10 @@ VARIANTS: dict[str, dict[str, str]] = {
     },
     "reductions/test_persistent.py": {"test_shared_memory": r"(f64|f32)-.*"},
     "reductions/test_resident_columns.py": {"test_every_layout": r"[02]-.*", "test_every_kind": r"\((40|3, 300).*"},
+    "reductions/test_row_operands.py": {
+        "test_several_groups_are_loaded_ahead_of_their_stores": r".*-(15872|32768|16380)-.*",
+        "test_where_no_rows_are_written_only_rows_are_loaded_ahead": "4096",
+    },
     "reductions/test_updates.py": {"test_long_chains": r"in turn", "test_work_is_linear": r"whole rows|all of them"},
     "schedule/test_number_of_rows.py": {
         "test_the_order_of_a_sum": r".*norm.*-any|(softmax|quantise|moments|cross.*)-sm_90",

@@ -97,7 +97,7 @@ def test_a_kernel_family_is_a_record_and_a_template(tmp_path: Path) -> None:
     assert found
     copy.create("templates/looped.cu.j2", head + LOOP)
     families, case = "kgen/families/__init__.py", "tests/cases/schedule/looped.txt"
-    copy.insert(families, '"strided")', '"looped", ')
+    copy.insert(families, '"strided",', '"looped", ')
     copy.create(case, CASE)
     copy.insert(
         "docs/kernels.md", "| [strided](#strided) |", "| looped | everything else, where it is large | once |\n"
