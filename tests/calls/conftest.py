@@ -6,10 +6,12 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kgen._extension import compile_extension, has_headers
 from kgen.call import extension as built
+from kgen.runtime.cuda.driver import probe
 
 #: Files about what kernels compute, which is the same either way.
 OF_KERNELS = (
@@ -17,6 +19,7 @@ OF_KERNELS = (
     "test_interleaved", "test_row_batches", "test_row_pairs", "test_scatters", "test_trace", "test_two_rows",
     "test_views",
 )  # fmt: skip
+on_gpu = [pytest.mark.gpu, pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU")]
 SOURCE = Path(__file__).parents[2] / "kgen" / "_call.c"
 
 
@@ -49,3 +52,13 @@ def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     module = request.getfixturevalue("extension") if chosen == "c" else None
     monkeypatch.setattr(built, "extension", lambda: module)
     return chosen
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=on_gpu)])
+def device(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)

@@ -8,26 +8,14 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.runtime.cuda.driver import probe
 from tests.codegen.bare import bare
 from tests.forced import forced
 
 Array = np.ndarray[Any, Any]
-on_gpu = [pytest.mark.gpu, pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU")]
 
 #: So that few updates take them.
 ALWAYS = {"bins": {"fewest_updates": 1, "updates_each": 0, "updates_of_block": 1}}
 COMBINED = {"+=": np.add, "min=": np.minimum, "max=": np.maximum}
-
-
-@pytest.fixture(params=["cpu", pytest.param("cuda", marks=on_gpu)])
-def device(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def rng() -> np.random.Generator:
-    return np.random.default_rng(0)
 
 
 def templates(k: Any, **arrays: Array) -> list[str]:

@@ -8,29 +8,17 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.runtime.cuda.driver import probe
 from tests.forced import forced
 from tests.llm.references import both_rotated, cached, rotated
 from tests.llm.test_kernels import FOLDER
 
 Array = np.ndarray[Any, Any]
-on_gpu = [pytest.mark.gpu, pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU")]
 ALWAYS = {"elementwise": {"pair_threads": 1}}
 TWO = "input i, w\ninout x, y\nx = x + w[i]\ny = y * expand(w[i], axis=1)"
 
 
 def templates(k: Any, *arguments: Any) -> list[str]:
     return [s["schedule"]["template"] for s in k.explain(*arguments).to_dict()["kernels"]]
-
-
-@pytest.fixture(params=["cpu", pytest.param("cuda", marks=on_gpu)])
-def device(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def rng() -> np.random.Generator:
-    return np.random.default_rng(0)
 
 
 def test_rotary(device: str, rng: np.random.Generator) -> None:

@@ -8,24 +8,12 @@ import numpy as np
 import pytest
 
 import kgen
-from kgen.runtime.cuda.driver import probe
 from tests.forced import forced
 
 Array = np.ndarray[Any, Any]
-on_gpu = [pytest.mark.gpu, pytest.mark.skipif(not probe().available, reason=probe().reason or "there is a GPU")]
 
 #: So that small arrays take it.
 ALWAYS = {"elementwise": {"pair_threads": 1, "few_threads": 0}}
-
-
-@pytest.fixture(params=["cpu", pytest.param("cuda", marks=on_gpu)])
-def device(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def rng() -> np.random.Generator:
-    return np.random.default_rng(0)
 
 
 def call(device: str, text: str, **arrays: Array) -> Any:

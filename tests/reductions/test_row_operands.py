@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import kgen
+from tests.forced import forced
 
 Array = np.ndarray[Any, Any]
 BF16 = ml_dtypes.bfloat16
@@ -61,6 +62,10 @@ def test_several_groups_are_loaded_ahead_of_their_stores(
         assert loop.index(f"{name}_vec[u] = *") < loop.index("y_row + i) = y_vec")
     assert ("v < 9 && " in loop or "v < 7 && " in loop) == (groups % at_once > 0)
     y = kernel(**given)
+    with forced({"rows": {"batch_bytes": 1}}):
+        other = kgen.jit(text, name="other", device="cpu")
+        assert "groups at once" not in other.source(**given)
+        np.testing.assert_array_equal(other(**given), y)
     tolerance = 1e-5 if dtype is np.float32 else 2e-2
     np.testing.assert_allclose(y.astype(np.float64), wanted(**given), rtol=tolerance, atol=tolerance)
 

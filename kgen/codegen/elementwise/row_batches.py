@@ -1,4 +1,4 @@
-"""The text of ``row_batches`` kernels, in which a thread has several groups, a block of threads apart."""
+"""The text of ``batches`` and ``row_batches`` kernels: a thread has several groups, a block of threads apart."""
 
 from __future__ import annotations
 

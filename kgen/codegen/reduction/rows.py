@@ -39,6 +39,7 @@ from kgen.codegen.reduction.row_groups import (
     unrolled_groups,
     walked_at_once,
 )
+from kgen.codegen.reduction.row_operands import keep_late
 from kgen.codegen.reduction.row_values import RowValues
 from kgen.codegen.reduction.sections import access_of
 from kgen.codegen.reduction.segments import Segments
@@ -47,7 +48,6 @@ from kgen.codegen.reduction.two_steps import TwoSteps, place_steps, two_steps
 from kgen.codegen.short_results import NO_SHORT_RESULTS, ShortResults
 from kgen.ir.graph import IndexMap
 from kgen.records import dataclass, replace
-from kgen.schedule.occupancy import bytes_of_two_blocks
 from kgen.schedule.reduction.schedule import WARP, segment_stores, varying_accesses
 from kgen.schedule.target import WORD
 
@@ -124,8 +124,7 @@ class RowKernel:
         segment_values = self.segments.values(0)
         halves = self.halves()
         rounds = self.written_rounds()
-        varying = [n for n in self.parts.varying_stores if n not in addresses.guards]
-        final = self.final(varying)
+        final = self.final([n for n in self.parts.varying_stores if n not in addresses.guards])
         if halves is not None and final is not None and self.facts.schedule.stores_first:
             halves, final = replace(halves, copied=final.copied), replace(final, copied=())
         guarded = GuardedStores(
@@ -309,7 +308,7 @@ class RowKernel:
         self.calls.rounded = {access_of(self.facts.step, n) for n in whole if n in self.parts.rounded}
         flags = [a.name for a in function.arguments if a.kind == "is_exact"]
         is_exact_division = next(iter(flags), "is_exact" if narrow else "")
-        late, ahead = self.keep_late(reads_of(function), quotients=bool(is_exact_division))
+        late, ahead = self.late(reads_of(function), quotients=bool(is_exact_division))
         again, packed = self.registers.again(reads_of(function)), self.calls.packed(function)
         reads = (*again, *packed, *self.gathered.again(function))
         own = final_packs(self.operands, self.places, stores, narrow, self.parts.rounded)
@@ -324,43 +323,11 @@ class RowKernel:
             tuple(map(self.registers.declared, late)), tuple(map(self.registers.read, late)), batch, copied,
         )  # fmt: skip
 
-    def keep_late(self, reads: Iterable[int], *, quotients: bool) -> tuple[list[int], Batch | None]:
-        """Row operands that are loaded ahead of stores, behind which loads would wait: all groups ahead of the first
-        store, or several at a time.  Beside other results, or a branch for ``quotients``, registers are for these: then
-        it is all, of short rows, or none."""
-        schedule, registers, late = self.facts.schedule, self.registers, self.late_operands(reads)
-        if not late:
-            return [], None
-        single = len(self.parts.varying_stores) == 1 and not quotients
-        count = self.groups_at_once(late) if single else 0
-        if 1 < count < schedule.vectors and all(map(registers.is_loaded_whole, {*late, *self.loads})):
-            return [], registers.ahead_of_stores(late, count)
-        if not schedule.fills and count < schedule.vectors:
-            return [], None
-        registers.resident.update(late)
-        registers.late.update(late)
-        return late, None
-
-    def groups_at_once(self, late: Sequence[int]) -> int:
-        """Groups of row operands that are loaded ahead of stores: all where that leaves registers for two blocks."""
-        schedule, tuning = self.facts.schedule, self.facts.schedule.target.tuning.rows
-        most = bytes_of_two_blocks(schedule.block, tuning.other_registers)
-        if schedule.fills and schedule.vectors * self.group_bytes([*self.loads, *late]) <= most:
-            return schedule.vectors
-        return tuning.batch_bytes // self.group_bytes(late)
-
-    def late_operands(self, reads: Iterable[int]) -> list[int]:
-        """What a thread does not keep, and no round of reductions needs, of rows of several groups a thread."""
-        schedule = self.facts.schedule
+    def late(self, reads: Iterable[int], *, quotients: bool) -> tuple[list[int], Batch | None]:
+        """What of these is loaded ahead of stores: all groups, or several at a time."""
         used = {t for f in self.functions.written[:-1] for t in reads_of(f)} | self.rounds.whole_groups
-        special = schedule.stages or schedule.shared_operand is not None or schedule.anchor is not None
-        if special or schedule.vectors < 2 or schedule.rows > 1 or schedule.reduced > 1:
-            return []
-        return [t for t in reads if t not in self.registers.resident | used]
-
-    def group_bytes(self, accesses: Iterable[int]) -> int:
-        """Bytes of a group of these accesses."""
-        return self.facts.schedule.group * sum(self.operands.operand(t).dtype.size for t in accesses)
+        single = len(self.parts.varying_stores) == 1 and not quotients
+        return keep_late(self.registers, reads, used, loads=self.loads, single=single)
 
     def divided(self, function: Element, is_exact_division: str) -> Division | None:
         """How the elements of a group are written where division has a fast path."""

@@ -135,24 +135,28 @@ class _Rows:
         return 0, 1
 
     @property
+    def read_bytes(self) -> int:
+        """Bytes of all operands that a thread reads of a row."""
+        return self.mapping.vectors * self.traversal.group * self.facts.bytes_of(self.facts.reads)
+
+    @property
     def prefetches(self) -> bool:
         """Whether row operands are loaded ahead of the first round: there are registers for them, and rows are written.
         Else a row's own loads are better alone in flight (dot products of 4096 bfloat16 1.065 to 1.085 of a copy)."""
         facts, one = self.facts, self.mapping
         if not one.vectors or self.traversal.anchor is not None or self.traversal.staged:
             return False
-        tuning, each = facts.tuning.rows, one.vectors * self.traversal.group * facts.bytes_of(facts.reads)
+        tuning = facts.tuning.rows
         most = min(tuning.most_kept_bytes, bytes_of_two_blocks(one.threads, tuning.other_registers))
-        fits = each <= most and not self.is_crowded and (facts.bytes_written > 0 or not self.reduces_shared)
+        fits = self.read_bytes <= most and not self.is_crowded and (facts.bytes_written > 0 or not self.reduces_shared)
         return fits and self.traversal.weights > 0 and self.shared_operand is None
 
     @property
     def is_tight(self) -> bool:
         """Whether threads that keep several operands have no registers for L2's policy: then one block fits an SM, not
         two (512 threads, `x + r` and its rmsnorm of 16384 bfloat16, 0.97 of a copy, 0.80 with the hint)."""
-        one, others = self.mapping, self.facts.tuning.rows.other_registers + POLICY_REGISTERS
-        kept = one.vectors * self.traversal.group * self.facts.bytes_of(self.facts.reads)
-        return self.prefetches and len(self.traversal.own) > 1 and kept > bytes_of_two_blocks(one.threads, others)
+        most = bytes_of_two_blocks(self.mapping.threads, self.facts.tuning.rows.other_registers + POLICY_REGISTERS)
+        return self.prefetches and len(self.traversal.own) > 1 and self.read_bytes > most
 
     @property
     def is_crowded(self) -> bool:
